@@ -144,7 +144,8 @@ package.targets = [
         name: "SluiceCommands",
         dependencies: [
             "SluiceDownloads", "SluiceService", "SluiceServer", "SluiceCache", "SluiceFiles", "SluiceHTTP",
-            "SluiceConcurrency", "SluiceLock", "NativeMark", "LoopbackOrigin", cairoDrawing, postgresQueue, httpTypes, arguments,
+            "SluiceConcurrency", "SluiceLock", "NativeMark", "LoopbackOrigin", cairoDrawing, postgresQueue, httpTypes,
+            arguments,
         ]),
     .executableTarget(name: "sluice", dependencies: ["SluiceCommands"]),
 ]
@@ -196,7 +197,8 @@ package.targets += [
     .testTarget(
         name: "SluiceHTTPTests",
         dependencies: [
-            "SluiceHTTP", "SluiceServer", "LoopbackOrigin", "TestSupport", "CTestSupport", "URLSessionOnLinux", httpTypes,
+            "SluiceHTTP", "SluiceServer", "LoopbackOrigin", "TestSupport", "CTestSupport", "URLSessionOnLinux",
+            httpTypes,
         ]),
     .testTarget(name: "SluiceServerTests", dependencies: ["SluiceServer", "SluiceFiles", "TestSupport", httpTypes]),
     .testTarget(name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb]),

@@ -101,7 +101,8 @@ package final class LoopbackOrigin: Sendable {
             return state.requestsByTarget[incoming.target, default: 0]
         }
         return OriginRequest(
-            method: incoming.method.rawValue, target: incoming.target, headerFields: incoming.headerFields, body: Array(incoming.body),
+            method: incoming.method.rawValue, target: incoming.target, headerFields: incoming.headerFields,
+            body: Array(incoming.body),
             attempt: attempt)
     }
 

@@ -45,7 +45,9 @@ import Testing
         }
     }
 
-    @Test func `a client that sends its request too slowly gets 408, and one that sends nothing is dropped`() async throws {
+    @Test func `a client that sends its request too slowly gets 408, and one that sends nothing is dropped`()
+        async throws
+    {
         var limits = HTTPServer.Limits()
         limits.timeouts.request = .milliseconds(50)
         limits.timeouts.idle = .milliseconds(50)
@@ -107,7 +109,9 @@ import Testing
         }
     }
 
-    @Test func `a Unix socket is for its owner and group, is replaced after a kill, and is removed at the end`() async throws {
+    @Test func `a Unix socket is for its owner and group, is replaced after a kill, and is removed at the end`()
+        async throws
+    {
         let directory = URL.temporaryDirectory.appending(path: "sluice-server-\(UInt64.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }

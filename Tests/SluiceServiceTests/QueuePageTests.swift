@@ -67,7 +67,9 @@ private func state(_ download: [String: Any]?) -> String? { download?["state"] a
         #expect(html.contains("a&amp;b\u{FFFD}"))
         #expect(!html.contains("<script>") && !html.contains("\u{202E}"))
         #expect(html.contains("No worker is running, and 1 download waits."))
-        for path in ["/", "/downloads/1", "/api/v1/downloads", "/api/v1/downloads/1", "/api/v1/events", "/api/v1/queue"] {
+        for path in [
+            "/", "/downloads/1", "/api/v1/downloads", "/api/v1/downloads/1", "/api/v1/events", "/api/v1/queue",
+        ] {
             #expect(try await !scene.text(path).contains("secret"), "\(path)")
         }
     }
@@ -106,7 +108,8 @@ private func state(_ download: [String: Any]?) -> String? { download?["state"] a
             [site: "cross-site"], [site: "same-site", .origin: "http://localhost:8080"],
         ]
         for fields in refused {
-            #expect(await scene.response(.post, "/api/v1/changes", change, headerFields: fields).head.status == .forbidden)
+            #expect(
+                await scene.response(.post, "/api/v1/changes", change, headerFields: fields).head.status == .forbidden)
         }
         // A form can send this type without asking the server first.
         let form = await scene.response(.post, "/api/v1/changes", change, headerFields: [.contentType: "text/plain"])
@@ -183,7 +186,8 @@ private func state(_ download: [String: Any]?) -> String? { download?["state"] a
         ("GET", "/api/v1/downloads?limit=1001", 400), ("GET", "/api/v1/downloads?after=7", 400),
         ("GET", "/api/v1/downloads?after=99999999999999999999.1", 400), ("GET", "/?user=%FF", 400),
         ("GET", "/api/v1/events?after=-1", 400), ("HEAD", "/", 200), ("GET", "/?user=&state=", 200),
-        ("GET", "/?user=%00", 200), ("GET", "/api/v1/events?after=9223372036854775807", 200),
+        ("GET", "/?user=%00", 200), ("GET", "/api/v1/downloads?state=", 400),
+        ("GET", "/api/v1/events?after=9223372036854775807", 200),
     ])
     func `a wrong request gets a status that says so`(method: String, path: String, status: Int) async throws {
         let scene = PageScene()
@@ -242,11 +246,15 @@ private func state(_ download: [String: Any]?) -> String? { download?["state"] a
         let scene = PageScene()
         for number in 0..<6 {
             try await scene.downloads.enqueue(
-                [scene.request(number, host: number < 3 ? "a.example" : "b.example", user: number % 2 == 0 ? "ann" : "ben")],
+                [
+                    scene.request(
+                        number, host: number < 3 ? "a.example" : "b.example", user: number % 2 == 0 ? "ann" : "ben")
+                ],
                 batch: number < 4 ? "list" : nil)
         }
         func count(_ change: String, preview: Bool) async throws -> Int? {
-            try await scene.json(.post, "/api/v1/changes", "{\(change),\"isPreview\":\(preview)}")["changedCount"] as? Int
+            try await scene.json(.post, "/api/v1/changes", "{\(change),\"isPreview\":\(preview)}")["changedCount"]
+                as? Int
         }
         func states() async throws -> [QueuedDownload.State] {
             try await scene.downloads.downloads(.all).map(\.state)
@@ -266,9 +274,18 @@ private func state(_ download: [String: Any]?) -> String? { download?["state"] a
                 #""action":"retry","filter":{"name":"SONG-3"}"#, 1,
                 [.cancelled, .cancelled, .cancelled, .waiting, .cancelled, .waiting]
             ),
-            (#""action":"cancel","filter":{"state":"done"}"#, 0, [.cancelled, .cancelled, .cancelled, .waiting, .cancelled, .waiting]),
-            (#""action":"prioritize","priority":9,"filter":{}"#, 2, [.cancelled, .cancelled, .cancelled, .waiting, .cancelled, .waiting]),
-            (#""action":"remove","filter":{"state":"cancelled","host":"a.example"}"#, 3, [.waiting, .cancelled, .waiting]),
+            (
+                #""action":"cancel","filter":{"state":"done"}"#, 0,
+                [.cancelled, .cancelled, .cancelled, .waiting, .cancelled, .waiting]
+            ),
+            (
+                #""action":"prioritize","priority":9,"filter":{}"#, 2,
+                [.cancelled, .cancelled, .cancelled, .waiting, .cancelled, .waiting]
+            ),
+            (
+                #""action":"remove","filter":{"state":"cancelled","host":"a.example"}"#, 3,
+                [.waiting, .cancelled, .waiting]
+            ),
             (#""action":"remove","filter":{}"#, 1, [.waiting, .waiting]),
         ]
         for (change, affected, after) in steps {
@@ -357,7 +374,8 @@ private func state(_ download: [String: Any]?) -> String? { download?["state"] a
 
     @Test func `a page with a hundred downloads has at most 60 kB`() async throws {
         let scene = PageScene()
-        try await scene.downloads.enqueue((0..<300).map { scene.request($0, user: "ann") }, batch: "the top 500 of 2026")
+        try await scene.downloads.enqueue(
+            (0..<300).map { scene.request($0, user: "ann") }, batch: "the top 500 of 2026")
         let size = try await scene.text("/").utf8.count
         #expect(size < 60_000, "\(size)")
     }

@@ -122,7 +122,8 @@ struct QueueServeCommand: ConsoleCommand {
         } catch let error as FileError {
             throw CommandFailure(.usage, "--token-file \(error)")
         }
-        let token = text.split(whereSeparator: \.isNewline).first.map { $0.split(separator: " ").joined(separator: " ") } ?? ""
+        let token =
+            text.split(whereSeparator: \.isNewline).first.map { $0.split(separator: " ").joined(separator: " ") } ?? ""
         guard token.utf8.count >= Self.tokenLength, token.utf8.allSatisfy({ (33...126).contains($0) }) else {
             throw CommandFailure(
                 .usage,

@@ -515,7 +515,8 @@ final class CoordinatorEngine: Sendable {
                 // Nothing depends on it. The turn reports outages.
                 try? await core.store.report(presence, of: worker, progress)
             }
-            try? await core.timing.clock.sleep(for: WorkerPresence.reportInterval)
+            // In real time, because people look.
+            try? await Task.sleep(for: WorkerPresence.reportInterval)
         } while !Task.isCancelled
     }
 

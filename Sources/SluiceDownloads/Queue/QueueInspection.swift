@@ -11,20 +11,20 @@ package import Foundation
 /// Which downloads to list: those that meet all conditions.
 ///
 ///     let failed = DownloadFilter(state: .failed, host: "example.com")
-public struct DownloadFilter: Sendable, Hashable, Codable {
+package struct DownloadFilter: Sendable, Hashable, Codable {
     /// The state.
-    public var state: QueuedDownload.State?
+    package var state: QueuedDownload.State?
     /// A user who requested the download.
-    public var user: String?
+    package var user: String?
     /// A batch that the download belongs to.
-    public var batch: String?
+    package var batch: String?
     /// The host, spelled like ``DownloadRequest/host``.
-    public var host: String?
+    package var host: String?
     /// A part of the file's name. Letters from A to Z match in either case.
-    public var name: String?
+    package var name: String?
 
     /// Creates a filter. By default, it lets all downloads through.
-    public init(
+    package init(
         state: QueuedDownload.State? = nil, user: String? = nil, batch: String? = nil, host: String? = nil,
         name: String? = nil
     ) {

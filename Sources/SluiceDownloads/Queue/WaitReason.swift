@@ -1,59 +1,59 @@
 import SluiceHTTP
 
 #if canImport(FoundationEssentials)
-public import FoundationEssentials
+package import FoundationEssentials
 #else
-public import Foundation
+package import Foundation
 #endif
 
 /// Why a download is waiting, and what to do about it.
-public struct WaitReason: Sendable, Hashable, Codable {
+package struct WaitReason: Sendable, Hashable, Codable {
     /// A kind of reason. Later versions may add kinds, so a `switch` needs a `default`.
-    public struct Code: Sendable, Hashable, Codable, RawRepresentable, CustomStringConvertible {
+    package struct Code: Sendable, Hashable, Codable, RawRepresentable, CustomStringConvertible {
         /// The name of the kind.
-        public var rawValue: String
+        package var rawValue: String
 
         /// Creates a code from its name.
-        public init(rawValue: String) { self.rawValue = rawValue }
+        package init(rawValue: String) { self.rawValue = rawValue }
 
         /// The name of the kind.
-        public var description: String { rawValue }
+        package var description: String { rawValue }
 
         /// All members of the download are paused.
-        public static let paused = Code(rawValue: "paused")
+        package static let paused = Code(rawValue: "paused")
         /// The download waits for a delay, usually after a failed attempt.
-        public static let delay = Code(rawValue: "delay")
+        package static let delay = Code(rawValue: "delay")
         /// No worker is running, or none responds.
-        public static let noWorker = Code(rawValue: "noWorker")
+        package static let noWorker = Code(rawValue: "noWorker")
         /// The download has an identifier instead of a URL, and no worker can resolve it.
-        public static let noResolver = Code(rawValue: "noResolver")
+        package static let noResolver = Code(rawValue: "noResolver")
         /// The file belongs to a machine that has no worker.
-        public static let otherMachine = Code(rawValue: "otherMachine")
+        package static let otherMachine = Code(rawValue: "otherMachine")
         /// The host asked for a delay.
-        public static let hostBackoff = Code(rawValue: "hostBackoff")
+        package static let hostBackoff = Code(rawValue: "hostBackoff")
         /// Connections to the host failed, so downloads are tried one at a time, and not before a time.
-        public static let circuitBreaker = Code(rawValue: "circuitBreaker")
+        package static let circuitBreaker = Code(rawValue: "circuitBreaker")
         /// As many downloads run as the workers allow in total.
-        public static let totalLimit = Code(rawValue: "totalLimit")
+        package static let totalLimit = Code(rawValue: "totalLimit")
         /// As many downloads run from the host as the workers allow.
-        public static let hostLimit = Code(rawValue: "hostLimit")
+        package static let hostLimit = Code(rawValue: "hostLimit")
         /// As many downloads run for the user as the workers allow.
-        public static let userLimit = Code(rawValue: "userLimit")
+        package static let userLimit = Code(rawValue: "userLimit")
         /// Nothing holds the download back: a worker starts it when it looks next, after the downloads that come first.
-        public static let turn = Code(rawValue: "turn")
+        package static let turn = Code(rawValue: "turn")
     }
 
     /// The kind.
-    public var code: Code
+    package var code: Code
     /// The reason in one sentence.
-    public var message: String
+    package var message: String
     /// What to do, in one sentence, if there is something to do.
-    public var remedy: String?
+    package var remedy: String?
     /// The time before which the download doesn't start, if it is known.
-    public var until: Date?
+    package var until: Date?
 
     /// Creates a reason, for previews and tests.
-    public init(_ code: Code, _ message: String, remedy: String? = nil, until: Date? = nil) {
+    package init(_ code: Code, _ message: String, remedy: String? = nil, until: Date? = nil) {
         self.code = code
         self.message = message
         self.remedy = remedy
@@ -161,7 +161,8 @@ package struct QueueOutlook: Sendable {
         {
             let name = users.count == 1 ? user : "each of its users"
             return WaitReason(
-                .userLimit, "At most \(most) \(most == 1 ? "download runs" : "downloads run") for \(name), and so many do.",
+                .userLimit,
+                "At most \(most) \(most == 1 ? "download runs" : "downloads run") for \(name), and so many do.",
                 remedy: "Wait, or start the workers with a higher --per-user.")
         }
         return nil

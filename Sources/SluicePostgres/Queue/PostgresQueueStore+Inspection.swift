@@ -99,7 +99,8 @@ private struct FilterConditions {
         """
     }
 
-    mutating func order(of state: QueuedDownload.State?, after position: ListPosition?) -> (key: String, terms: String) {
+    mutating func order(of state: QueuedDownload.State?, after position: ListPosition?) -> (key: String, terms: String)
+    {
         let id = position.map { PostgresValue.integer($0.id) }
         let key = position.map { PostgresValue.integer($0.key) }
         switch state {

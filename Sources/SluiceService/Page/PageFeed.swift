@@ -121,7 +121,8 @@ final class PageFeed: Sendable {
     func stream(after cursor: QueueEvent.Cursor?) -> AsyncThrowingStream<Data, any Error>? {
         guard begin() else { return nil }
         let subscription = updates.subscribe(buffering: .newest(8))
-        let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, bufferingPolicy: .bufferingNewest(16))
+        let (stream, continuation) = AsyncThrowingStream.makeStream(
+            of: Data.self, bufferingPolicy: .bufferingNewest(16))
         let task = Task {
             defer { end() }
             continuation.yield(Data("retry: 2000\n\n".utf8))

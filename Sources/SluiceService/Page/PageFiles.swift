@@ -8,8 +8,8 @@ import Foundation
 
 /// The files of the page, which are part of the program.
 struct PageFiles: Sendable {
-    static let style = PageFiles(PackageResources.queue_css, type: "text/css; charset=utf-8")
-    static let script = PageFiles(PackageResources.queue_js, type: "text/javascript; charset=utf-8")
+    static let style = PageFiles(withoutComments(PackageResources.queue_css), type: "text/css; charset=utf-8")
+    static let script = PageFiles(withoutComments(PackageResources.queue_js), type: "text/javascript; charset=utf-8")
     static let icon = PageFiles(PackageResources.icon_svg, type: "image/svg+xml")
     static let description = PageFiles(PackageResources.openapi_json, type: "application/json")
 
@@ -23,6 +23,12 @@ struct PageFiles: Sendable {
         // FNV-1a. Only a new version of the program has other bytes.
         let hash = bytes.reduce(14_695_981_039_346_656_037 as UInt64) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
         tag = "\"\(String(hash, radix: 36))\""
+    }
+
+    /// Drops indentation and the lines with comments, which browsers don't need.
+    private static func withoutComments(_ bytes: [UInt8]) -> [UInt8] {
+        let lines = bytes.split(separator: 10).map { $0.drop { $0 == 32 } }
+        return Array(lines.filter { !$0.starts(with: "//".utf8) }.joined(separator: [10]))
     }
 
     /// A browser asks whether its copy is still right.

@@ -56,12 +56,12 @@ struct PageRequest: Sendable {
 
     private static let filterNames: Set = ["state", "user", "batch", "host", "name"]
 
-    /// The filter in the query. An empty value is no condition, because forms send empty fields.
-    func filter() throws(PageProblem) -> DownloadFilter {
+    /// The filter in the query. An empty value is no condition, because forms send empty fields; for the API, an empty state is wrong.
+    func filter(isForm: Bool = false) throws(PageProblem) -> DownloadFilter {
         func value(_ name: String) -> String? { query[name].flatMap { $0.isEmpty ? nil : $0 } }
         var filter = DownloadFilter(
             user: value("user"), batch: value("batch"), host: value("host"), name: value("name"))
-        if let text = value("state") {
+        if let text = query["state"], !text.isEmpty || !isForm {
             guard let state = QueuedDownload.State(rawValue: text) else {
                 let names = QueuedDownload.State.allCases.map(\.rawValue).joined(separator: ", ")
                 throw PageProblem(.badRequest, "There is no state '\(text)'. Use one of \(names).")

@@ -24,7 +24,8 @@ extension QueuePage {
         else {
             throw PageProblem(
                 .misdirectedRequest,
-                "This page isn't reached by that host name. Use the server's IP address, or allow the name with --host.")
+                "This page isn't reached by that host name. Use the server's IP address, or allow the name with --host."
+            )
         }
     }
 
@@ -113,7 +114,9 @@ extension String {
     fileprivate func isSecretly(_ other: String) -> Bool {
         let (mine, theirs) = (Array(utf8), Array(other.utf8))
         var difference = mine.count == theirs.count ? 0 : 1
-        for index in mine.indices { difference |= Int(mine[index] ^ (theirs.isEmpty ? 0 : theirs[index % theirs.count])) }
+        for index in mine.indices {
+            difference |= Int(mine[index] ^ (theirs.isEmpty ? 0 : theirs[index % theirs.count]))
+        }
         return difference == 0
     }
 }
@@ -153,7 +156,8 @@ extension HTTPFields {
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
             + "frame-ancestors 'none'; base-uri 'none'"
         self[.xContentTypeOptions] = "nosniff"
-        self[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
+        // With `no-referrer`, a browser would send `Origin: null` with the login form.
+        self[HTTPField.Name("Referrer-Policy")!] = "same-origin"
         self[HTTPField.Name("Cross-Origin-Opener-Policy")!] = "same-origin"
         self[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "same-origin"
     }

@@ -87,7 +87,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "short\n", "has spaces in it, and more\n", "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}"])
+    @Test(arguments: [
+        "", "short\n", "has spaces in it, and more\n", "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}",
+    ])
     func `a token that is easy to guess or can't be sent is refused`(token: String) async throws {
         try await QueueScene.run { scene in
             await scene.add(["/song.mp3"])

@@ -74,7 +74,8 @@ import Testing
                 }
             }
             #expect(try await fixture.store.list(DownloadFilter(name: "überblick"), after: nil, atMost: 9).isEmpty)
-            #expect(try await fixture.store.list(DownloadFilter(name: "Überblick.mp"), after: nil, atMost: 9).count == 1)
+            #expect(
+                try await fixture.store.list(DownloadFilter(name: "Überblick.mp"), after: nil, atMost: 9).count == 1)
             for count in [0, -1] {
                 #expect(try await fixture.store.list(DownloadFilter(), after: nil, atMost: count).isEmpty)
             }

@@ -76,8 +76,13 @@ import Testing
     }
 
     @Test func `a host's pause counts until it is over, and a circuit until a download gets through`() {
-        func host(_ seconds: TimeInterval, isUnreachable: Bool = false, name: String = "a.example") -> [QueueSnapshot.Host] {
-            [QueueSnapshot.Host(name: name, notBefore: Self.now.addingTimeInterval(seconds), isUnreachable: isUnreachable)]
+        func host(_ seconds: TimeInterval, isUnreachable: Bool = false, name: String = "a.example") -> [QueueSnapshot
+            .Host]
+        {
+            [
+                QueueSnapshot.Host(
+                    name: name, notBefore: Self.now.addingTimeInterval(seconds), isUnreachable: isUnreachable)
+            ]
         }
         #expect(Self.code(hosts: host(1)) == .hostBackoff)
         #expect(Self.code(hosts: host(0)) == .turn)

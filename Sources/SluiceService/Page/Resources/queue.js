@@ -75,9 +75,9 @@ function replaceRows(body, fresh) {
     showTimes(row);
     if (!before) return row;
     // The cells change, the row and its check box stay.
-    before.className = row.className;
+    before.classList.toggle("failed", row.classList.contains("failed"));
+    before.classList.toggle("cancelled", row.classList.contains("cancelled"));
     before.dataset.text = text;
-    const box = before.querySelector("input");
     [...row.cells].forEach((cell, index) => {
       if (!cell.querySelector("input") && before.cells[index].innerHTML !== cell.innerHTML && !before.cells[index].contains(document.activeElement)) {
         before.cells[index].replaceWith(cell);
@@ -123,7 +123,7 @@ function follow() {
     const data = JSON.parse(event.data);
     const counts = JSON.stringify(data.counts);
     // Without an event, only the progress of running downloads can have changed.
-    if (data.events.length || data.counts.running || counts !== last) tell({ kind: "change" });
+    if (data.events.length || data.counts.running || last && counts !== last) tell({ kind: "change" });
     last = counts;
   });
   source.addEventListener("reset", () => tell({ kind: "change" }));
@@ -145,6 +145,8 @@ if (channel && navigator.locks) {
 } else {
   poll(handle);
 }
+// A worker that stops reporting is no event.
+setInterval(refresh, 10000);
 document.addEventListener("visibilitychange", () => { if (!document.hidden && wantsAnother) refresh(); });
 
 // Selecting.
@@ -152,14 +154,18 @@ document.addEventListener("visibilitychange", () => { if (!document.hidden && wa
 const rows = document.getElementById("rows");
 const everything = document.getElementById("all");
 
-function boxes() { return rows ? [...rows.querySelectorAll("td.box input")] : []; }
+function boxes() { return rows ? [...rows.querySelectorAll("tbody input")] : []; }
 
-function selectedIDs() { return boxes().filter(box => box.checked).map(box => Number(box.value)); }
+function selectedIDs() { return boxes().filter(box => box.checked).map(box => Number(box.closest("tr").id.slice(1))); }
 
 function updateSelection() {
   if (!rows || isReadOnly) return;
   const count = selectedIDs().length;
-  for (const box of boxes()) box.closest("tr").setAttribute("aria-selected", box.checked || everything.checked);
+  for (const box of boxes()) {
+    const row = box.closest("tr");
+    box.ariaLabel = "Select " + row.querySelector(".f a").textContent;
+    row.classList.toggle("selected", box.checked || everything.checked);
+  }
   const text = everything.checked ? "All that match are selected." : count ? count + " selected." : "Nothing is selected.";
   const label = document.getElementById("selected");
   if (label.textContent !== text) label.textContent = text;
@@ -169,7 +175,7 @@ function updateSelection() {
 if (rows && !isReadOnly) {
   let lastBox = null;
   rows.addEventListener("click", event => {
-    const box = event.target.closest("td.box input");
+    const box = event.target.closest("tbody input");
     if (!box) return;
     // Shift selects a range.
     if (event.shiftKey && lastBox) {
