@@ -197,8 +197,8 @@ package.targets += [
     .testTarget(
         name: "SluiceHTTPTests",
         dependencies: [
-            "SluiceHTTP", "SluiceServer", "LoopbackOrigin", "TestSupport", "CTestSupport", "URLSessionOnLinux",
-            httpTypes,
+            "SluiceHTTP", "SluiceFiles", "SluiceServer", "LoopbackOrigin", "TestSupport", "CTestSupport",
+            "URLSessionOnLinux", httpTypes,
         ]),
     .testTarget(name: "SluiceServerTests", dependencies: ["SluiceServer", "SluiceFiles", "TestSupport", httpTypes]),
     .testTarget(name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb]),

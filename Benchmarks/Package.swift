@@ -43,7 +43,8 @@ let files: [Target.Dependency] = [
 ]
 let upperLayers: [Target.Dependency] = [
     .product(name: "SluiceCache", package: "sluice"), .product(name: "SluiceDownloads", package: "sluice"),
-    .product(name: "SluiceHTTP", package: "sluice"), .product(name: "NativeMark", package: "sluice"),
+    .product(name: "SluiceHTTP", package: "sluice"), .product(name: "SluiceService", package: "sluice"),
+    .product(name: "NativeMark", package: "sluice"),
     .product(name: "HTTPTypes", package: "swift-http-types"), "MD4CPeer",
     // For the rows whose index is filled by SQL.
     .product(name: "GRDB", package: "GRDB.swift"),

@@ -48,6 +48,8 @@ checks=(
     "/usr/sbin/debootstrap debootstrap -"
     "/usr/bin/codespell codespell codespell"
     "/usr/bin/cmark cmark cmark"
+    # A browser for the queue's page.
+    "/usr/bin/chromium|/usr/bin/chromium-browser chromium chromium"
     # Peers of the benchmarks.
     "/usr/include/md4c-html.h libmd4c-html0-dev md4c-devel"
     "/usr/include/md4c.h libmd4c-dev md4c-devel"

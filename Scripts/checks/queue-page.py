@@ -3,13 +3,13 @@
 dark, and without scripts. Then schemathesis sends the API what its description allows and what it doesn't.
 
     swift build --product sluice
-    Scripts/checks/queue-page.py [--write-images]
+    Scripts/checks/queue-page.py [--write-image]
 
 Also checks the pages with the rules of axe-core, and that they request nothing from other servers. With SLUICE_POSTGRES (see postgres.sh), the
 page is used with a queue on PostgreSQL, too. Chromium and the packages from PyPI are skipped with a message if they are missing, unless
 SLUICE_REQUIRE_SERVERS is set, as in CI. Exits with 1 if something is wrong.
 
---write-images writes the images of docs/queue-page.md and the README.
+--write-image writes the image of docs/queue-page.md and the README.
 """
 import contextlib, http.server, json, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, threading, time, traceback, urllib.request
 
@@ -358,14 +358,13 @@ def keeps_its_description(base):
     assert result.returncode == 0, result.stdout[-6000:]
 
 
-# The images of the documentation.
+# The image of the documentation.
 
-def write_images(browser, base):
-    for name, scheme in [("queue-page", "light"), ("queue-page-dark", "dark")]:
-        page = browser.new_context(color_scheme=scheme, viewport={"width": 1100, "height": 900}, device_scale_factor=1).new_page()
-        page.goto(base)
-        page.wait_for_timeout(3000)
-        page.screenshot(path=str(ROOT / f"docs/images/{name}.png"))
+def write_image(browser, base):
+    page = browser.new_context(viewport={"width": 1100, "height": 800}).new_page()
+    page.goto(base)
+    page.wait_for_timeout(3000)
+    page.screenshot(path=str(ROOT / "docs/images/queue-page.png"))
 
 
 def run(name: str, action) -> bool:
@@ -381,7 +380,7 @@ def run(name: str, action) -> bool:
     return True
 
 
-def check(database: str, title: str, source: str, chromium, writes_images: bool) -> bool:
+def check(database: str, title: str, source: str, chromium, writes_image: bool) -> bool:
     with tempfile.TemporaryDirectory(prefix="sluice-page-") as folder:
         scene = Scene(database or str(pathlib.Path(folder, "songs.db")), pathlib.Path(folder), source)
         try:
@@ -410,8 +409,8 @@ def check(database: str, title: str, source: str, chromium, writes_images: bool)
             good &= run("is dark and narrow", lambda: is_dark_and_narrow(chromium, base))
             good &= run("wants the token", lambda: login.append(wants_the_token(scene, chromium, pathlib.Path(folder))))
             good &= run("follows the rules of axe", lambda: follows_the_rules_of_axe(chromium, base, login[0]))
-            if writes_images:
-                write_images(chromium, base)
+            if writes_image:
+                write_image(chromium, base)
             good &= run("is small", lambda: is_small(scene, chromium, base))
             good &= run("keeps its description", lambda: keeps_its_description(base))
             return good
@@ -432,7 +431,7 @@ def main() -> None:
     with sync_playwright() as playwright:
         # A browser in a container can't make a sandbox.
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        good &= check("", "SQLite", source, chromium, "--write-images" in sys.argv)
+        good &= check("", "SQLite", source, chromium, "--write-image" in sys.argv)
         if postgres := os.environ.get("SLUICE_POSTGRES"):
             good &= check(f"{postgres}#page-{os.getpid()}", "PostgreSQL", source, chromium, False)
         chromium.close()

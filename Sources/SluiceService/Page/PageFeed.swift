@@ -92,15 +92,22 @@ final class PageFeed: Sendable {
 
     private func run() async {
         var cursor: QueueEvent.Cursor?
+        var last: Update?
         while !Task.isCancelled {
             do {
                 let events = try await downloads.nextEvents(after: cursor, timeout: .seconds(1))
                 let snapshot = try await downloads.snapshot(listing: 0)
                 cursor = events.last?.id ?? cursor ?? snapshot.cursor
-                updates.send(Update(events: events, counts: snapshot.counts, cursor: cursor ?? snapshot.cursor))
+                let update = Update(events: events, counts: snapshot.counts, cursor: cursor ?? snapshot.cursor)
+                // The progress of running downloads is no event.
+                if !events.isEmpty || snapshot.count(in: .running) > 0 || update.counts != last?.counts {
+                    updates.send(update)
+                }
+                last = update
                 try await Task.sleep(for: Self.pace)
             } catch let error as QueueStoreError {
                 if error.code == .eventsRemoved { cursor = nil }
+                last = nil
                 updates.send(
                     Update(
                         events: [], counts: [:], cursor: cursor ?? .init(rawValue: 0),
@@ -114,9 +121,10 @@ final class PageFeed: Sendable {
 
     // MARK: The streams
 
-    /// Server-sent events (HTML Standard, section 9.2): `change` with the events and the counts, and `problem` if the queue can't be read.
+    /// Server-sent events (HTML Standard, section 9.2): `change` with the counts and the events, first as they are now; `problem` if the queue
+    /// can't be read.
     ///
-    /// - Parameter cursor: The last event that the client has. Events after it come first; if they have been removed, `reset` says so.
+    /// - Parameter cursor: The last event that the client has. The events after it come first; if they have been removed, `reset` says so.
     /// - Returns: `nil` if too many clients follow.
     func stream(after cursor: QueueEvent.Cursor?) -> AsyncThrowingStream<Data, any Error>? {
         guard begin() else { return nil }
@@ -127,19 +135,14 @@ final class PageFeed: Sendable {
             defer { end() }
             continuation.yield(Data("retry: 2000\n\n".utf8))
             var last = cursor
-            if let cursor {
-                do {
-                    let missed = try await downloads.nextEvents(after: cursor, timeout: .zero)
-                    if !missed.isEmpty {
-                        let snapshot = try await downloads.snapshot(listing: 0)
-                        last = missed.last?.id
-                        let update = Update(
-                            events: missed, counts: snapshot.counts, cursor: missed.last?.id ?? snapshot.cursor)
-                        continuation.yield(Self.text(of: update))
-                    }
-                } catch {
-                    continuation.yield(Data("event: reset\ndata: {}\n\n".utf8))
-                }
+            do {
+                let now = try await current(after: cursor)
+                last = now.cursor
+                continuation.yield(Self.text(of: now))
+            } catch let error as QueueStoreError where error.code == .eventsRemoved {
+                continuation.yield(Data("event: reset\ndata: {}\n\n".utf8))
+            } catch {
+                // The feed reports it.
             }
             // It is cancelled when the loop ends.
             async let _ = Self.ping(continuation)
@@ -154,6 +157,20 @@ final class PageFeed: Sendable {
         }
         continuation.onTermination = { _ in task.cancel() }
         return stream
+    }
+
+    /// The counts, and the events after a cursor. There can't be many: a client that was away for longer than the queue keeps events starts
+    /// again.
+    private func current(after cursor: QueueEvent.Cursor?) async throws -> Update {
+        let snapshot = try await downloads.snapshot(listing: 0)
+        var update = Update(events: [], counts: snapshot.counts, cursor: snapshot.cursor)
+        guard var last = cursor else { return update }
+        while case let page = try await downloads.nextEvents(after: last, timeout: .zero), let end = page.last?.id {
+            update.events += page
+            last = end
+        }
+        update.cursor = max(update.cursor, last)
+        return update
     }
 
     private static func ping(_ continuation: AsyncThrowingStream<Data, any Error>.Continuation) async {

@@ -5,7 +5,7 @@ import SluicePostgres
 /// A queue in PostgreSQL, compared with pgbench, which calls the store's functions in the database and does nothing else.
 /// Scripts/checks/postgres.sh starts the server.
 enum PostgresRows {
-    static var all: [Row] { [1, 8, 64].map(working) + [100_000, 1_000_000].map(claiming) + [enqueueing] }
+    static var all: [Row] { [1, 8, 64].map(working) + [100_000, 1_000_000].map(claiming) + [enqueueing, firstPage] }
 
     /// The exchanges of a worker, each of which settles jobs and claims others.
     private static func working(lanes: Int) -> Row {
@@ -54,6 +54,24 @@ enum PostgresRows {
                         try await few.enqueue(8 * count)
                         return try await bench.claim(on: few, times: count)
                     })
+                try await many.downloads.close()
+                try await few.downloads.close()
+            }
+        }
+    }
+
+    private static var firstPage: Row {
+        Row(
+            "postgres/first page in a browser, 1,000,000 downloads", .milliseconds, against: "1,000 downloads",
+            figure: .below(300)
+        ) { stage, rounds in
+            let times = stage.count(10, quick: 2)
+            try await withBench(stage) { bench in
+                let many = try await bench.jobs(stage.count(1_000_000, quick: 10_000), users: 100)
+                let few = try await bench.jobs(1_000, users: 100)
+                try await rounds(
+                    { try await PageRows.shown(many.downloads, times: times) },
+                    { try await PageRows.shown(few.downloads, times: times) })
                 try await many.downloads.close()
                 try await few.downloads.close()
             }
