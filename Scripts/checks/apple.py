@@ -29,7 +29,7 @@ STUB = ["-swift-version", "6", "-suppress-warnings"]
 # The modules that every platform has, lowest layer first, and the modules of the command line.
 LIBRARIES = ["SluiceLock", "SluiceConcurrency", "SluiceFiles", "NativeMark", "SluiceHTTP", "SluiceDatabase", "SluiceCache", "SluiceDownloads",
              "SluiceService"]
-OF_MACOS = ["SluicePostgres", "LoopbackOrigin", "SluiceCommands", "sluice"]
+OF_MACOS = ["SluicePostgres", "SluiceServer", "LoopbackOrigin", "SluiceCommands", "sluice"]
 # What the tests use, except files that import Testing: the toolchain has no compiled module for Testing.
 OF_TESTS = {"TestSupport": "Tests/TestSupport", "ConcurrencyStress": "Tests/Stress", "FileWorker": "Tests/FileWorker",
             "CacheWorker": "Tests/CacheWorker", "MarkdownWorker": "Tests/MarkdownWorker",
@@ -62,7 +62,15 @@ def sources(module: str) -> list[pathlib.Path]:
 
 
 def copied(compiler: Compiler, module: str) -> list[pathlib.Path]:
-    return [written(compiler, "copy", path, rewritten(path.read_text())) for path in sources(module)]
+    return [written(compiler, "copy", path, rewritten(path.read_text())) for path in sources(module)] + embedded(compiler, module)
+
+
+def embedded(compiler: Compiler, module: str) -> list[pathlib.Path]:
+    """What SwiftPM generates for the resources in a module's code."""
+    files = [path for path in (ROOT / f"Sources/{module}").glob("*/Resources/*") if path.parents[1].suffix != ".docc"]
+    members = "".join(f"    static let {re.sub('[^A-Za-z0-9]', '_', path.name)}: [UInt8] = []\n" for path in sorted(files))
+    text = f"struct PackageResources {{\n{members}}}\n"
+    return [written(compiler, "copy", ROOT / f"Sources/{module}/PackageResources.swift", text)] if files else []
 
 
 def written(compiler: Compiler, kind: str, path: pathlib.Path, text: str) -> pathlib.Path:

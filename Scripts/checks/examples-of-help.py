@@ -12,7 +12,7 @@ import concurrent.futures, hashlib, http.server, io, os, pathlib, re, shutil, si
 
 from builds import ROOT, program
 
-COMMANDS = ["get", *(f"queue {name}" for name in "add list watch work pause resume cancel retry remove copy".split()), "verify",
+COMMANDS = ["get", *(f"queue {name}" for name in "add list watch serve work pause resume cancel retry remove copy".split()), "verify",
             *(f"cache {name}" for name in "stats list verify trim remove".split()), "show", "demo"]
 SKIPPED = {
     r"--resolve": "the certificate would have to be for example.com",
@@ -20,9 +20,9 @@ SKIPPED = {
     r"sluice show --remote": "it fetches from the network",
 }
 # These run until somebody stops them: they get SIGINT.
-ENDLESS = [r"queue watch", r"queue work(?!.*--until-empty)"]
-# Those with a checksum that no file has, and those about downloads that the queue doesn't have.
-STATUSES = {r"9f86d081884c": 9, r"queue \w+ --db .*\b7\b": 1}
+ENDLESS = [r"queue watch", r"queue serve", r"queue work(?!.*--until-empty)"]
+# Those with a checksum that no file has, those about downloads that the queue doesn't have, and those that ask a page that isn't served.
+STATUSES = {r"9f86d081884c": 9, r"queue \w+ --db .*\b7\b": 1, r"curl .*:8080": 7}
 BODY = b"a song\n" * 1000
 
 
@@ -79,7 +79,7 @@ def prepare(place: pathlib.Path, sluice: pathlib.Path, url: str) -> None:
     place.mkdir()
     songs = "".join(f"{url}/song-{number}.mp3\n" for number in range(3))
     digest = hashlib.sha256(BODY).hexdigest()
-    files = {"list.txt": songs, "top500.txt": songs, "token": "abc\n", "token.txt": "abc\n", "password.txt": "ann:secret\n",
+    files = {"list.txt": songs, "top500.txt": songs, "token": "abcdefghijklmnop\n", "token.txt": "abc\n", "password.txt": "ann:secret\n",
              "SHA256SUMS": "".join(f"{digest}  song-{number}.mp3\n" for number in range(3)) + f"{digest}  image.iso\n",
              "notes.md": "# Notes\n\nText with `code`.\n", "README.md": "# Read\n",
              "dark.json": "{}\n",
@@ -87,7 +87,7 @@ def prepare(place: pathlib.Path, sluice: pathlib.Path, url: str) -> None:
                             f'<url>{url}/a.iso</url></file></metalink>'}
     for name, text in files.items():
         (place / name).write_text(text)
-    for directory in ["done", "bin", "data", "srv"]:
+    for directory in ["done", "bin", "data", "srv", "run"]:
         (place / directory).mkdir()
     programs = {"generate-urls": f"printf '%s\\n' {url}/generated-1.mp3 {url}/generated-2.mp3", "mp3gain": "exit 0", "pass": "echo ann:secret",
                 "jq": "cat >/dev/null"}
@@ -126,7 +126,7 @@ def problem_of(source: str, command: str, place: pathlib.Path, sluice: pathlib.P
     if "cache" in command and "get" not in command:
         run(place, f"sluice get -q --cache -o news.html {url}/news.html && sluice get -q --cache {url}/a.jpg", False)
     replaced = re.sub(r"https://(mirror\.)?(example\.com|mirror\.example)(?::\d+)?", url, command)
-    replaced = re.sub(r"(?<![\w.])/(data|srv)/", rf"{place}/\1/", replaced)
+    replaced = re.sub(r"(?<![\w.])/(data|srv|run)/", rf"{place}/\1/", replaced)
     endless = any(re.search(one, command) for one in ENDLESS)
     status, output = run(place, replaced, endless)
     allowed = {next((value for key, value in STATUSES.items() if re.search(key, command)), 0)}

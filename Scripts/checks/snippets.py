@@ -56,7 +56,7 @@ LIBRARIES = sorted({path.parts[len(ROOT.parts) + 1] for path in (ROOT / "Sources
 COMPILER = ["swiftc", "-emit-sil", "-wmo", "-o", "/dev/null", "-parse-as-library", "-diagnostic-style=llvm",
             "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", *modules_of_build(SCRATCH)]
 # The rows that only a build with the trait has, the files that they use, and the features of Benchmarks/Package.swift.
-ROWS = [path for pattern in ["Rows/Postgres/*", "Rows/Downloads/StoreRows*", "Rows/Drawing/*", "Rows/Images/*", "Rows/Markdown/*", "Harness/*",
+ROWS = [path for pattern in ["Rows/Postgres/*", "Rows/Downloads/StoreRows*", "Rows/Downloads/PageRows*", "Rows/Drawing/*", "Rows/Images/*", "Rows/Markdown/*", "Harness/*",
                              "External/Children*", "External/Programs*", "External/Python*", "External/Stage*"] for path in sorted((ROOT / "Benchmarks/Sources/Benchmarks").glob(pattern))]
 FEATURES = ["NonisolatedNonsendingByDefault", "InferIsolatedConformances", "ExistentialAny", "InternalImportsByDefault",
             "MemberImportVisibility"]

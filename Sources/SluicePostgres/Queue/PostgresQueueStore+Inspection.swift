@@ -213,8 +213,11 @@ extension PostgresQueueStore {
                 SELECT time / 60000 AS minute, count(*) FILTER (WHERE kind = 'done') AS done,
                     count(*) FILTER (WHERE kind = 'failed') AS failed,
                     (sum(bytes) FILTER (WHERE kind = 'done'))::int8 AS bytes
-                FROM (SELECT * FROM event WHERE queue = $1 ORDER BY number DESC LIMIT \(10 * keptEvents)) AS event
-                WHERE time >= $2 AND kind IN ('done', 'failed') GROUP BY minute ORDER BY minute
+                FROM (
+                    -- Only one index has this order.
+                    SELECT * FROM event WHERE queue = $1 AND kind IN ('done', 'failed') AND time >= $2 ORDER BY time OFFSET 0
+                ) AS event
+                GROUP BY minute ORDER BY minute
                 """, parameters: [.integer(time.queueTime)])
         let rows = try await read([query])[0]
         return try decoding {

@@ -72,6 +72,7 @@ public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int3
 @discardableResult public func close(_ descriptor: Int32) -> Int32 { 0 }
 @discardableResult public func read(_ descriptor: Int32, _ into: UnsafeMutableRawPointer!, _ count: Int) -> Int { 0 }
 @discardableResult public func write(_ descriptor: Int32, _ from: UnsafeRawPointer!, _ count: Int) -> Int { 0 }
+@discardableResult public func chmod(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { 0 }
 @discardableResult public func unlink(_ path: UnsafePointer<CChar>!) -> Int32 { 0 }
 @discardableResult public func pipe(_ ends: UnsafeMutablePointer<Int32>!) -> Int32 { 0 }
 

@@ -103,6 +103,8 @@ enum PostgresQueueSchema {
             PRIMARY KEY (queue, job)
         )
         """,
+        // For what the queue has done in the last hour.
+        "CREATE INDEX event_ended ON event (queue, time) WHERE kind IN ('done', 'failed')",
         reportFunction, "DROP FUNCTION detach", detachFunction,
     ]
 
