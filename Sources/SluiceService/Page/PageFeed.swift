@@ -203,21 +203,22 @@ final class PageFeed: Sendable {
 
 // MARK: - Equal requests
 
-/// Answers that many pages ask for at the same time. Each is kept for a second.
+/// Answers that many pages ask for at the same time.
 final class PageCache: Sendable {
-    private static let age = Duration.seconds(1)
-
     private let flights = SingleFlight<String, Data>()
     private let kept = Lock<[String: (data: Data, until: ContinuousClock.Instant)]>([:])
 
-    func data(for key: String, _ make: @escaping @Sendable () async throws -> Data) async throws -> Data {
+    /// - Parameter age: How long the answer is kept.
+    func data(
+        for key: String, age: Duration = .seconds(1), _ make: @escaping @Sendable () async throws -> Data
+    ) async throws -> Data {
         if let found = kept.withLock({ $0[key] }), found.until > .now { return found.data }
         return try await flights.run(for: key) { [self] in
             let data = try await make()
             kept.withLock { kept in
                 let now = ContinuousClock.now
                 kept = kept.filter { $0.value.until > now }
-                kept[key] = (data, now + Self.age)
+                kept[key] = (data, now + age)
             }
             return data
         }

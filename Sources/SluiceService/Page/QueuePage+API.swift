@@ -90,7 +90,11 @@ extension QueuePage {
     func inspection() async throws -> (queue: PageValues.Queue, outlook: QueueOutlook) {
         let inspection = try await downloads.inspect()
         let now = inspection.outlook.now
-        let minutes = try await downloads.minutes(since: now.addingTimeInterval(-3600))
+        // It is read from many events, and changes slowly.
+        let data = try await recent.data(for: "minutes", age: .seconds(10)) {
+            try JSONEncoder().encode(await downloads.minutes(since: now.addingTimeInterval(-3600)))
+        }
+        let minutes = try JSONDecoder().decode([QueueMinute].self, from: data)
         var queue = PageValues.Queue(inspection, minutes, configuration) { downloads.responds($0, now: now) }
         queue.workers.removeAll {
             !$0.isResponding && $0.runningCount == 0 && now.timeIntervalSince($0.seen) > Self.memory
