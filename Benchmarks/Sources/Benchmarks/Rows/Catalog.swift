@@ -35,7 +35,9 @@ enum Catalog {
 
     #if WITH_ALL
     private static let withAll = true
-    private static var upperLayers: [Row] { CacheRows.all + DownloadRows.all + StoreRows.all + PageRows.all + MarkdownRows.all }
+    private static var upperLayers: [Row] {
+        CacheRows.all + DownloadRows.all + StoreRows.all + PageRows.all + MarkdownRows.all
+    }
     #else
     private static let withAll = false
     private static var upperLayers: [Row] { [] }
