@@ -165,7 +165,8 @@ package.targets += [
     .executableTarget(name: "MarkdownWorker", dependencies: ["NativeMark"], path: "Tests/MarkdownWorker"),
     // The parsers of untrusted bytes, with their rules; and a program that libFuzzer drives; see Scripts/checks/fuzz.py.
     .target(
-        name: "FuzzTargets", dependencies: ["SluiceCommands", "SluiceDownloads", "SluiceHTTP", httpTypes],
+        name: "FuzzTargets",
+        dependencies: ["SluiceCommands", "SluiceDownloads", "SluiceHTTP", "SluiceServer", httpTypes],
         path: "Tests/FuzzTargets"),
     .executableTarget(name: "FuzzWorker", dependencies: ["FuzzTargets"], path: "Tests/FuzzWorker"),
     // The engine of iOS, tvOS, watchOS and visionOS, for the transport tests.
@@ -200,7 +201,9 @@ package.targets += [
             "SluiceHTTP", "SluiceFiles", "SluiceServer", "LoopbackOrigin", "TestSupport", "CTestSupport",
             "URLSessionOnLinux", httpTypes,
         ]),
-    .testTarget(name: "SluiceServerTests", dependencies: ["SluiceServer", "SluiceFiles", "TestSupport", httpTypes]),
+    .testTarget(
+        name: "SluiceServerTests",
+        dependencies: ["SluiceServer", "SluiceConcurrency", "SluiceFiles", "TestSupport", httpTypes]),
     .testTarget(name: "SluiceDatabaseTests", dependencies: ["SluiceDatabase", "SluiceFiles", "TestSupport", grdb]),
     .testTarget(
         name: "SluiceCacheTests",

@@ -135,7 +135,7 @@ def shows_the_queue(scene, page, base):
     eventually(lambda: count(page, "done") >= FILES, "the small files are done")
     page.goto(base + "?state=waiting")
     text = page.inner_text("main")
-    assert "At most 2 downloads run for ann" in text, text
+    assert "2 of at most 2 downloads for ann are running." in text, text
     assert "asked for a delay" in text, text
     page.goto(base + "?state=failed")
     assert "The server answered 404 Not Found. Check the URL." in page.inner_text("#rows"), page.inner_text("#rows")

@@ -102,8 +102,7 @@ package final class LoopbackOrigin: Sendable {
         }
         return OriginRequest(
             method: incoming.method.rawValue, target: incoming.target, headerFields: incoming.headerFields,
-            body: Array(incoming.body),
-            attempt: attempt)
+            body: Array(incoming.body), attempt: attempt)
     }
 
     private final class Counted: Sendable {

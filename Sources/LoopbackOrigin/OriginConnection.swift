@@ -103,5 +103,6 @@ final class OriginConnection {
         try await write(pending)
         return request.staysOpen
     }
+
     private func write(_ bytes: [UInt8]) async throws { try await socket.write(Data(bytes)) }
 }

@@ -65,15 +65,17 @@ package struct RequestParser: Sendable {
 
     private enum State {
         case head
-        case body(Request, size: Int)
-        case chunkSize(Request)
-        case chunk(Request, left: Int)
-        case endOfChunk(Request)
-        case trailers(Request, size: Int)
+        case body(size: Int)
+        case chunkSize
+        case chunk(left: Int)
+        case endOfChunk
+        case trailers(size: Int)
     }
 
     private let limits: Limits
     private var state = State.head
+    /// The request whose body is being read. It isn't a part of the state, because appending to a copy would copy the body.
+    private var request: Request?
     private var bytes: [UInt8] = []
     /// The position of the first unread byte.
     private var start = 0
@@ -99,7 +101,7 @@ package struct RequestParser: Sendable {
 
     /// Returns the next request, or what it takes to get one.
     ///
-    /// - Complexity: Each byte is looked at once, however small the pieces are in which the bytes arrive.
+    /// - Complexity: O(n) in the number of bytes, however small the pieces and chunks are in which they arrive.
     package mutating func next() throws(Refusal) -> Step {
         while true {
             switch state {
@@ -110,40 +112,44 @@ package struct RequestParser: Sendable {
                     mustContinue = false
                     return .awaitsContinue
                 }
-            case .body(var request, let size):
+            case .body(let size):
                 guard bytes.count - start >= size else { return .needsBytes }
-                request.body = Data(bytes[start..<start + size])
-                start += size
-                return finish(request)
-            case .chunkSize(let request):
+                take(size)
+                if let request = finish() { return .request(request) }
+            case .chunkSize:
                 guard let line = try nextLine(atMost: 256) else { return .needsBytes }
                 let size = try Self.chunkSize(of: line)
-                guard size <= limits.bodySize - request.body.count else { throw tooLarge }
-                state = size == 0 ? .trailers(request, size: 0) : .chunk(request, left: size)
-            case .chunk(var request, let left):
+                guard size <= limits.bodySize - (request?.body.count ?? 0) else { throw tooLarge }
+                state = size == 0 ? .trailers(size: 0) : .chunk(left: size)
+            case .chunk(let left):
                 guard start < bytes.count else { return .needsBytes }
                 let count = min(left, bytes.count - start)
-                request.body.append(contentsOf: bytes[start..<start + count])
-                start += count
-                state = count == left ? .endOfChunk(request) : .chunk(request, left: left - count)
-            case .endOfChunk(let request):
+                take(count)
+                state = count == left ? .endOfChunk : .chunk(left: left - count)
+            case .endOfChunk:
                 guard let line = try nextLine(atMost: 0) else { return .needsBytes }
                 guard line.isEmpty else { throw Refusal(.badRequest, "A chunk doesn't end where it should.") }
-                state = .chunkSize(request)
-            case .trailers(let request, let size):
+                state = .chunkSize
+            case .trailers(let size):
                 guard let line = try nextLine(atMost: limits.headSize - size) else { return .needsBytes }
+                state = .trailers(size: size + line.count + 2)
                 // Trailers are dropped (RFC 9110, section 6.5.1).
-                if line.isEmpty { return finish(request) }
-                state = .trailers(request, size: size + line.count + 2)
+                if line.isEmpty, let request = finish() { return .request(request) }
             }
         }
     }
 
-    private mutating func finish(_ request: Request) -> Step {
+    /// Moves bytes to the body.
+    private mutating func take(_ count: Int) {
+        request?.body.append(contentsOf: bytes[start..<start + count])
+        start += count
+    }
+
+    private mutating func finish() -> Request? {
         state = .head
         searched = start
         mustContinue = false
-        return .request(request)
+        return request.take()
     }
 
     private var tooLarge: Refusal {
@@ -169,7 +175,9 @@ package struct RequestParser: Sendable {
             }
             searched += 1
         }
-        try checkSize(of: bytes[start...])
+        // Looking for the end of the first line at every piece would take too long.
+        // A part of the head's end may have arrived.
+        if bytes.count - start > limits.headSize + 3 { try checkSize(of: bytes[start...]) }
         return nil
     }
 
@@ -248,6 +256,7 @@ package struct RequestParser: Sendable {
         }
         try readExpectation(of: request)
         state = try body(of: request)
+        self.request = request
     }
 
     private func fields(of lines: ArraySlice<ArraySlice<UInt8>>) throws(Refusal) -> HTTPFields {
@@ -289,18 +298,18 @@ package struct RequestParser: Sendable {
             guard codings == ["chunked"] else {
                 throw Refusal(.notImplemented, "This server knows only the transfer coding chunked.")
             }
-            return .chunkSize(request)
+            return .chunkSize
         }
         guard let length = lengths.first else {
             mustContinue = false
-            return .body(request, size: 0)
+            return .body(size: 0)
         }
         guard lengths.count == 1, !length.isEmpty, length.utf8.allSatisfy({ (48...57).contains($0) }) else {
             throw Refusal(.badRequest, "The length of the body isn't valid.")
         }
         guard let size = Int(length), size <= limits.bodySize else { throw tooLarge }
         if size == 0 { mustContinue = false }
-        return .body(request, size: size)
+        return .body(size: size)
     }
 
     // MARK: Parts

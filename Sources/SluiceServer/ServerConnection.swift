@@ -79,7 +79,7 @@ package final class ServerConnection {
     /// Sends the head, and then what `produce` sends, until it returns or the client closes the connection. The connection can't be used for
     /// another response.
     package func stream(
-        _ head: HTTPResponse, to request: RequestParser.Request, _ produce: @escaping ResponseBody.Producer
+        _ head: HTTPResponse, to request: RequestParser.Request, _ produce: @escaping HTTPServer.Producer
     ) async throws {
         var head = head
         let isChunked = !request.isVersion10
@@ -141,15 +141,4 @@ package final class ServerConnection {
         lines += "\r\n"
         return Data(lines.utf8)
     }
-}
-
-/// The body of a response.
-package enum ResponseBody: Sendable {
-    /// Sends bytes, and is called with a function that waits until the client has room for them.
-    package typealias Producer =
-        @Sendable (_ send: @escaping @Sendable (Data) async throws -> Void) async throws -> Void
-
-    case data(Data)
-    /// Bytes that are sent as they are produced.
-    case stream(Producer)
 }

@@ -68,27 +68,31 @@ package final class ServerSocket: Sendable {
                     remedy: "Choose a path with less than \(room) bytes.")
             }
             withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+            // Linux refuses connections to files that aren't sockets, too, so a refusal isn't enough.
+            let isSocket = try await files.status(of: url, followsLinks: false)?.kind == .socket
             let socket = try withUnsafeBytes(of: &name) { bytes in
                 let size = socklen_t(bytes.count)
                 return try bytes.withMemoryRebound(to: sockaddr.self) { name in
-                    if isAbandoned(name.baseAddress!, size) { _ = unlink(path) }
-                    return try listening(address, family: AF_UNIX, name.baseAddress!, size, files)
+                    if isSocket, isAbandoned(name.baseAddress!, size) { _ = unlink(path) }
+                    return try listening(address, family: AF_UNIX, name.baseAddress!, size, files) {
+                        chmod(path, 0o660) == 0
+                    }
                 }
             }
-            guard chmod(path, 0o660) == 0 else { throw failed("change the rights of", address) }
             return (socket, address)
         }
     }
 
     private static func listening(
-        _ address: ServerAddress, family: CInt, _ name: UnsafePointer<sockaddr>, _ size: socklen_t, _ files: FileIO
+        _ address: ServerAddress, family: CInt, _ name: UnsafePointer<sockaddr>, _ size: socklen_t, _ files: FileIO,
+        afterBinding: () -> Bool = { true }
     ) throws -> ServerSocket {
         let descriptor = socket(family, streamType, 0)
         guard descriptor >= 0 else { throw failed("create a socket for", address) }
         let made = ServerSocket(descriptor, using: files)
         made.prepare()
         if family != AF_UNIX { made.set(SOL_SOCKET, SO_REUSEADDR, CInt(1)) }
-        guard bind(descriptor, name, size) == 0, listen(descriptor, 1024) == 0 else {
+        guard bind(descriptor, name, size) == 0, afterBinding(), listen(descriptor, 1024) == 0 else {
             throw failed("listen on", address)
         }
         return made

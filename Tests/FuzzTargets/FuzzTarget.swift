@@ -6,6 +6,7 @@ import HTTPTypes
 @testable import SluiceCommands
 @testable import SluiceDownloads
 @testable import SluiceHTTP
+@testable import SluiceServer
 
 /// A parser of bytes from servers, users or other programs, and what must hold for everything that it accepts.
 ///
@@ -13,7 +14,7 @@ import HTTPTypes
 /// tests run them.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     case list, metalink, contentDisposition, contentRange, date, digests, cookies, configuration, netrc, words, url
-    case records
+    case records, request
 
     /// The input broke a rule. Fuzzers notice programs that end.
     private static func expect(_ condition: Bool, _ rule: String) {
@@ -37,11 +38,42 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .words: Self.readWords(bytes)
         case .url: Self.readURL(bytes)
         case .records: Self.readRecords(bytes)
+        case .request: Self.readRequests(bytes)
         }
     }
 
     /// A field's value as a transport passes it on: bytes that aren't UTF-8 become U+FFFD.
     private static func field(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    // MARK: Requests
+
+    /// Where a request ends must not depend on how its bytes arrive: a proxy in front of the server might see another end.
+    private static func readRequests(_ bytes: [UInt8]) {
+        func read(inPiecesOf size: Int) -> [String] {
+            var parser = RequestParser(limits: .init(targetSize: 64, headSize: 256, fieldCount: 8, bodySize: 64))
+            var seen: [String] = []
+            var rest = bytes[...]
+            do {
+                while true {
+                    switch try parser.next() {
+                    case .request(let request):
+                        expect(request.body.count <= 64 && request.target.utf8.count <= 64, "the limits hold")
+                        seen.append("\(request)")
+                    case .awaitsContinue: break
+                    case .needsBytes:
+                        if rest.isEmpty { return seen }
+                        parser.append(rest.prefix(size))
+                        rest = rest.dropFirst(size)
+                    }
+                }
+            } catch {
+                return seen + ["refused"]
+            }
+        }
+        let whole = read(inPiecesOf: .max)
+        expect(read(inPiecesOf: 1) == whole, "requests are the same in single bytes")
+        expect(read(inPiecesOf: 7) == whole, "requests are the same in pieces")
+    }
 
     // MARK: Lists
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import NativeMark
 import SluiceCache
+import SluiceDownloads
 import SluiceHTTP
 
 #if canImport(FoundationEssentials)

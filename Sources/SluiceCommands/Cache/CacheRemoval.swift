@@ -1,4 +1,5 @@
 import SluiceCache
+import SluiceDownloads
 import SluiceHTTP
 
 #if canImport(FoundationEssentials)

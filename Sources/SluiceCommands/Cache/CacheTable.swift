@@ -1,5 +1,6 @@
 import NativeMark
 import SluiceCache
+import SluiceDownloads
 import SluiceHTTP
 
 #if canImport(FoundationEssentials)

@@ -244,7 +244,7 @@ package struct RequestSettings: Sendable {
         return contents
     }
 
-    private static func text(of file: String, _ option: String, _ files: FileIO) async throws -> String {
+    static func text(of file: String, _ option: String, _ files: FileIO) async throws -> String {
         do {
             let data = try await InputFile.read(file, limit: maximumFileSize, using: files)
             guard let text = String(validating: data, as: UTF8.self) else {
@@ -256,7 +256,7 @@ package struct RequestSettings: Sendable {
         }
     }
 
-    private static func firstLine(_ text: String) -> String {
+    static func firstLine(_ text: String) -> String {
         String(text.prefix { !$0.isNewline })
     }
 }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import NativeMark
 import SluiceConcurrency
+import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
 import SluiceLock

@@ -3,6 +3,7 @@ import NativeMark
 import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
+import SluiceService
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -15,27 +16,6 @@ import Foundation
 /// The names are the same as in `QueueSnapshot` and `QueuedDownload`, and in their JSON. A download's request isn't nested, so that a
 /// script can use `.failed[].file`.
 struct QueueReport: Sendable, Equatable, Encodable {
-    struct Member: Sendable, Equatable, Encodable {
-        var user: String?
-        var batch: String?
-        var priority: Int
-        var isPaused: Bool
-    }
-
-    struct Failure: Sendable, Equatable, Encodable {
-        var code: String
-        var subject: String
-        var message: String
-        var remedy: String?
-        var status: Int?
-        /// The whole error as text, for the table.
-        var text: String
-
-        enum CodingKeys: String, CodingKey {
-            case code, subject, message, remedy, status
-        }
-    }
-
     struct Download: Sendable, Equatable, Encodable {
         var id: Int64
         var state: String
@@ -43,7 +23,7 @@ struct QueueReport: Sendable, Equatable, Encodable {
         /// The path of the file.
         var file: String
         var priority: Int
-        var members: [Member]
+        var members: [QueuedDownload.Member]
         var failureCount: Int
         /// The number of bytes that a running download has received.
         var receivedBytes: Int64?
@@ -51,7 +31,7 @@ struct QueueReport: Sendable, Equatable, Encodable {
         var totalBytes: Int64?
         /// The size of the file of a download that is done.
         var fileSize: Int64?
-        var error: Failure?
+        var error: PageValues.Failure?
         /// The time of the next attempt.
         var notBefore: Date?
     }
@@ -97,22 +77,9 @@ extension QueueReport.Download {
         self.init(
             id: download.id.rawValue, state: download.state.rawValue, url: download.request.url.redactedForDisplay,
             file: download.request.target.path(percentEncoded: false), priority: download.request.priority,
-            members: download.members.map {
-                QueueReport.Member(user: $0.user, batch: $0.batch, priority: $0.priority, isPaused: $0.isPaused)
-            },
+            members: download.members,
             failureCount: download.failureCount, fileSize: download.fileSize,
-            error: download.error.map { QueueReport.Failure($0) }, notBefore: download.notBefore)
-    }
-}
-
-extension QueueReport.Failure {
-    /// An older version may have stored secrets, so each text is redacted.
-    init(_ error: TransferError) {
-        let redaction = Redaction()
-        self.init(
-            code: error.code.description, subject: redaction.redacted(error.subject),
-            message: redaction.redacted(error.message), remedy: error.remedy.map { redaction.redacted($0) },
-            status: error.status?.code, text: redaction.redacted(error.description))
+            error: download.error.map { PageValues.Failure($0) }, notBefore: download.notBefore)
     }
 }
 

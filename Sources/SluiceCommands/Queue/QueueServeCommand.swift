@@ -2,6 +2,7 @@ import ArgumentParser
 import HTTPTypes
 import SluiceDownloads
 import SluiceFiles
+import SluiceHTTP
 import SluiceServer
 import SluiceService
 
@@ -77,9 +78,11 @@ struct QueueServeCommand: ConsoleCommand {
         } catch {
             throw CommandFailure(.usage, "--listen \(listen): \(error) See 'sluice queue serve --help'.")
         }
-        guard basePath.isEmpty || basePath.hasPrefix("/"), !basePath.contains(where: { "?#\"<> ".contains($0) }) else {
+        guard basePath.isEmpty || basePath.hasPrefix("/"), basePath.utf8.allSatisfy(Self.isPlain) else {
             throw CommandFailure(
-                .usage, "--base-path \(basePath): The path must begin with a slash. See 'sluice queue serve --help'.")
+                .usage,
+                "--base-path \(basePath): The path must begin with a slash, and consist of letters, digits, '-', '.', '_', '~' and "
+                    + "slashes. See 'sluice queue serve --help'.")
         }
         let path = String(basePath.reversed().drop { $0 == "/" }.reversed())
         let token = try await readToken()
@@ -103,7 +106,7 @@ struct QueueServeCommand: ConsoleCommand {
                     let place = server.address.isUnixSocket ? "\(server.address)" : "http://\(server.address)\(path)/"
                     await console.write("Serving \(title) at \(place)\n", to: .output)
                     // Until a signal cancels the task.
-                    try? await Task.sleep(for: .seconds(1 << 40))
+                    for await _ in AsyncStream<Never>.makeStream().stream {}
                     return .interrupted
                 }
             } catch let error as FileError {
@@ -112,18 +115,24 @@ struct QueueServeCommand: ConsoleCommand {
         }
     }
 
+    /// Whether a path can contain the byte without an escape, which requests might spell in different ways (RFC 3986, section 2.3).
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~/".utf8.contains(byte)
+        }
+    }
+
     private func readToken() async throws -> String? {
         guard let tokenFile else { return nil }
-        let text: String
-        do {
-            let data = try await Data(
-                asyncContentsOf: URL(filePath: tokenFile, directoryHint: .notDirectory), maximumSize: 4096)
-            text = String(decoding: data, as: UTF8.self)
-        } catch let error as FileError {
-            throw CommandFailure(.usage, "--token-file \(error)")
+        guard !tokenFile.isEmpty else {
+            throw CommandFailure(
+                .usage, "--token-file: The file has no name. Name a file. See 'sluice queue serve --help'.")
         }
-        let token =
-            text.split(whereSeparator: \.isNewline).first.map { $0.split(separator: " ").joined(separator: " ") } ?? ""
+        let text = try await RequestSettings.text(of: tokenFile, "--token-file", .shared)
+        let token = RequestSettings.firstLine(text).trimmingSpaces()
         guard token.utf8.count >= Self.tokenLength, token.utf8.allSatisfy({ (33...126).contains($0) }) else {
             throw CommandFailure(
                 .usage,
@@ -139,7 +148,7 @@ extension ServerAddress {
 }
 
 extension QueuePage.Response {
-    fileprivate var forServer: (HTTPResponse, ResponseBody) {
+    fileprivate var forServer: (HTTPResponse, HTTPServer.Body) {
         switch body {
         case .data(let data): (head, .data(data))
         case .stream(let pieces):

@@ -1,5 +1,6 @@
 import NativeMark
 import SluiceDownloads
+import SluiceService
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,3 +1,4 @@
+import SluiceDownloads
 #if Cairo
 import NativeMark
 import NativeMarkCairo

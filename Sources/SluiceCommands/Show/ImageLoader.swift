@@ -1,5 +1,6 @@
 import SluiceCache
 import SluiceConcurrency
+import SluiceDownloads
 import SluiceFiles
 import SluiceHTTP
 import SluiceLock

@@ -501,8 +501,8 @@ final class CoordinatorEngine: Sendable {
         } while !Task.isCancelled
     }
 
-    /// Tells people who look at the queue about this worker and its downloads: every few seconds while something runs. An idle worker shows
-    /// other processes that it is alive.
+    /// Reports this worker and the progress of its downloads, so that other processes can show them. An idle worker reports less often, to
+    /// show that it is alive.
     private func report(as worker: QueueWorker) async {
         let presence = WorkerPresence(
             machine: MachineName.current, process: Int64(ProcessInfo.processInfo.processIdentifier), began: Date(),
@@ -515,7 +515,7 @@ final class CoordinatorEngine: Sendable {
                 // Nothing depends on it. The turn reports outages.
                 try? await core.store.report(presence, of: worker, progress)
             }
-            // In real time, because people look.
+            // Reports don't affect the queue, so a test's clock needn't advance for them.
             try? await Task.sleep(for: WorkerPresence.reportInterval)
         } while !Task.isCancelled
     }

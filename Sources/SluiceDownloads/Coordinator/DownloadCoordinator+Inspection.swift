@@ -26,11 +26,12 @@ extension DownloadCoordinator {
         let workers = try await store.workers()
         let now = Date()
         let alive = workers.filter { responds($0, now: now) }
-        let outlook = QueueOutlook(now: now, load: try await store.load(), hosts: snapshot.hosts, workers: alive)
+        let outlook = QueueOutlook(
+            now: now, running: try await store.runningCounts(), hosts: snapshot.hosts, workers: alive)
         return Inspection(snapshot: snapshot, workers: workers, outlook: outlook)
     }
 
-    /// Whether a worker has reported lately. One that isn't shared is in this process.
+    /// Whether a worker has reported lately. The worker of a queue that isn't shared is in this process.
     package func responds(_ worker: SeenWorker, now: Date) -> Bool {
         !store.isShared || now.timeIntervalSince(worker.seen) < WorkerPresence.patience
     }
@@ -55,23 +56,6 @@ extension DownloadCoordinator {
         return try await list(DownloadFilter(), after: before, atMost: 1).first { $0.download.id == id }
     }
 
-    /// The first recorded events after a number.
-    ///
-    /// - Throws: ``QueueStoreError`` with the code `eventsRemoved` if events after the number have been removed.
-    package func events(after number: Int64, atMost count: Int) async throws -> [QueueEvent] {
-        try await store.events(after: number, atMost: count)
-    }
-
-    /// - Throws: ``QueueStoreError``.
-    package func count(_ filter: DownloadFilter) async throws -> Int { try await store.count(filter) }
-
-    /// The last events of a download, latest first.
-    ///
-    /// - Throws: ``QueueStoreError``.
-    package func events(of download: QueuedDownload.ID, atMost count: Int) async throws -> [QueueEvent] {
-        try await store.events(of: download, atMost: count)
-    }
-
     /// The first events after a cursor, at most 256. If there are none, waits for them up to a timeout, and returns an empty array after it.
     ///
     /// - Parameter cursor: The last event that the caller has; `nil` to get only events that happen from now on.
@@ -88,11 +72,6 @@ extension DownloadCoordinator {
             await timing.wait(for: change, until: end)
         }
     }
-
-    /// What the queue has done in each minute since a time.
-    ///
-    /// - Throws: ``QueueStoreError``.
-    package func minutes(since time: Date) async throws -> [QueueMinute] { try await store.minutes(since: time) }
 }
 
 extension CoordinatorEngine {

@@ -165,7 +165,7 @@ public final class DownloadCoordinator: Sendable {
 
     let core: CoordinatorCore
 
-    var store: any QueueStore { core.store }
+    package var store: any QueueStore { core.store }
     var configuration: Configuration { core.configuration }
     var files: FileIO { core.files }
     var timing: CoordinatorTiming { core.timing }

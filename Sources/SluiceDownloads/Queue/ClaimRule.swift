@@ -113,12 +113,19 @@ struct LineHead: Comparable {
 // MARK: - Limits
 
 /// How many jobs are running in total, from each host and for each user.
-struct RunningCounts {
-    private(set) var total = 0
+package struct RunningCounts: Sendable, Hashable {
+    package private(set) var total = 0
     private var ofHost: [String: Int] = [:]
     private var ofUser: [String: Int] = [:]
     /// The number of jobs that may run from each unhealthy host.
     var hostLimits: [String: Int] = [:]
+
+    package init() {}
+
+    /// The counts of a store that keeps them. Counts of 0 are left out.
+    package init(total: Int, ofHost: [String: Int], ofUser: [String: Int]) {
+        (self.total, self.ofHost, self.ofUser) = (total, ofHost, ofUser)
+    }
 
     mutating func add(host: String, user: String) {
         total += 1
@@ -132,8 +139,10 @@ struct RunningCounts {
         if !user.isEmpty { ofUser[user] = ofUser[user].flatMap { $0 > 1 ? $0 - 1 : nil } }
     }
 
+    package func count(ofHost host: String) -> Int { ofHost[host] ?? 0 }
+
     /// The number of running jobs that are charged to a user; 0 for requests without a user, which aren't counted.
-    func count(ofUser user: String) -> Int { ofUser[user] ?? 0 }
+    package func count(ofUser user: String) -> Int { ofUser[user] ?? 0 }
 
     func room(host: String, user: String, under limits: DownloadCoordinator.Limits) -> Int {
         min(room(host: host, under: limits), room(user: user, under: limits))

@@ -549,15 +549,11 @@ struct MemoryQueueState {
         }
     }
 
-    var load: QueueLoad {
-        var load = QueueLoad()
-        for id in leased.keys {
-            guard let job = jobs[id], let lease = job.lease else { continue }
-            load.total += 1
-            load.ofHost[job.host, default: 0] += 1
-            if !lease.user.isEmpty { load.ofUser[lease.user, default: 0] += 1 }
-        }
-        return load
+    /// Without what only claims need.
+    var shownRunning: RunningCounts {
+        var counts = running
+        counts.hostLimits = [:]
+        return counts
     }
 
     func minutes(since time: Date) -> [QueueMinute] {

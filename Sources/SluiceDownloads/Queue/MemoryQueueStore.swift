@@ -130,7 +130,7 @@ package final class MemoryQueueStore: QueueStore {
 
     package func workers() async throws -> [SeenWorker] { try access { $0.seenWorkers } }
 
-    package func load() async throws -> QueueLoad { try access { $0.load } }
+    package func runningCounts() async throws -> RunningCounts { try access { $0.shownRunning } }
 
     package func minutes(since time: Date) async throws -> [QueueMinute] {
         try access { $0.minutes(since: time) }

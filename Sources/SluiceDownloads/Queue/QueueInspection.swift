@@ -6,7 +6,7 @@ package import FoundationEssentials
 package import Foundation
 #endif
 
-// What people see who look at a queue: lists that they can filter, the workers, and what the limits count.
+// For pages and tools that show a queue: filtered lists, workers, and what was done.
 
 /// Which downloads to list: those that meet all conditions.
 ///
@@ -44,7 +44,7 @@ package struct DownloadFilter: Sendable, Hashable, Codable {
         if let user, !job.download.members.contains(where: { $0.user == user }) { return false }
         if let batch, !job.download.members.contains(where: { $0.batch == batch }) { return false }
         guard let name else { return true }
-        return job.download.request.name.asciiLowercased.contains(name.asciiLowercased)
+        return job.download.request.name.asciiLowercased.utf8.contains(name.asciiLowercased.utf8)
     }
 }
 
@@ -116,6 +116,17 @@ package struct WorkerPresence: Sendable, Hashable {
         self.resolves = resolves
     }
 
+    /// Reads what a store has kept. A limit that another program has written may be less than 1, the smallest valid one.
+    package init(
+        machine: String, process: Int64, began: Int64, total: Int, perHost: Int?, perUser: Int?, resolves: Bool
+    ) {
+        self.init(
+            machine: machine, process: process, began: Date(queueTime: began),
+            limits: DownloadCoordinator.Limits(
+                total: max(1, total), perHost: perHost.map { max(1, $0) }, perUser: perUser.map { max(1, $0) }),
+            resolves: resolves)
+    }
+
     /// How often a worker reports while it has running jobs. An idle one does it every 30 seconds.
     static let reportInterval = Duration.seconds(5)
     /// A worker that hasn't reported for so long isn't responding.
@@ -154,15 +165,6 @@ package struct SeenWorker: Sendable, Hashable {
         self.runningCount = runningCount
         self.leaseEnd = leaseEnd
     }
-}
-
-/// How many jobs run: what the limits count.
-package struct QueueLoad: Sendable, Hashable {
-    package var total = 0
-    package var ofHost: [String: Int] = [:]
-    package var ofUser: [String: Int] = [:]
-
-    package init() {}
 }
 
 /// What a queue has done in a minute.

@@ -117,14 +117,15 @@ package protocol QueueStore: Sendable {
     /// Returns how many downloads a filter lets through.
     func count(_ filter: DownloadFilter) async throws -> Int
 
-    /// Stores what a worker says about itself and its running jobs, until it detaches or its jobs are taken back because it is dead. Only
-    /// people who look at the queue need it, so a crash of the machine may lose it.
+    /// Stores what a worker says about itself and its running jobs, until it detaches or its jobs are taken back because it is dead. It is
+    /// only shown, so a crash of the machine may lose it.
     func report(_ presence: WorkerPresence, of worker: QueueWorker, _ progress: [ReportedProgress]) async throws
 
     /// Returns the workers that have reported, sorted by machine and process.
     func workers() async throws -> [SeenWorker]
 
-    func load() async throws -> QueueLoad
+    /// Returns how many jobs are running: what the limits count.
+    func runningCounts() async throws -> RunningCounts
 
     /// Returns what the queue has done in each minute since a time, as far as events have been kept. Minutes in which nothing ended are
     /// left out.

@@ -39,7 +39,7 @@ package struct WaitReason: Sendable, Hashable, Codable {
         package static let hostLimit = Code(rawValue: "hostLimit")
         /// As many downloads run for the user as the workers allow.
         package static let userLimit = Code(rawValue: "userLimit")
-        /// Nothing holds the download back: a worker starts it when it looks next, after the downloads that come first.
+        /// Nothing holds the download back: a worker starts it after the downloads ahead of it.
         package static let turn = Code(rawValue: "turn")
     }
 
@@ -66,14 +66,14 @@ package struct WaitReason: Sendable, Hashable, Codable {
 /// What the reasons of a queue's waiting downloads depend on, at one moment. It uses the same rules as a claim (``ClaimRule``).
 package struct QueueOutlook: Sendable {
     package var now: Date
-    package var load: QueueLoad
+    package var running: RunningCounts
     package var hosts: [String: QueueSnapshot.Host]
     package var workers: [SeenWorker]
 
     /// - Parameter workers: Workers that don't respond don't count.
-    package init(now: Date, load: QueueLoad, hosts: [QueueSnapshot.Host], workers: [SeenWorker]) {
+    package init(now: Date, running: RunningCounts, hosts: [QueueSnapshot.Host], workers: [SeenWorker]) {
         self.now = now
-        self.load = load
+        self.running = running
         self.hosts = Dictionary(hosts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.workers = workers
     }
@@ -90,7 +90,7 @@ package struct QueueOutlook: Sendable {
         case .waiting: break
         }
         return delay(of: download) ?? workers(for: job) ?? health(of: job.host) ?? limit(of: job)
-            ?? WaitReason(.turn, "It is in line: a worker starts it after the ones that come first.")
+            ?? WaitReason(.turn, "It is in line: a worker starts it after the downloads ahead of it.")
     }
 
     private func delay(of download: QueuedDownload) -> WaitReason? {
@@ -144,25 +144,24 @@ package struct QueueOutlook: Sendable {
     /// The limit that stops every worker, if there is one. Different workers may have different limits.
     private func limit(of job: ListedDownload) -> WaitReason? {
         let limits = able(job).map(\.presence.limits)
-        if limits.allSatisfy({ load.total >= $0.total }), let most = limits.map(\.total).max() {
+        if limits.allSatisfy({ running.total >= $0.total }), let most = limits.map(\.total).max() {
             return WaitReason(
-                .totalLimit, "\(load.total) of at most \(most) downloads run.",
+                .totalLimit, "\(running.total) of at most \(most) downloads are running.",
                 remedy: "Wait, or start the workers with a higher --jobs.")
         }
-        let ofHost = load.ofHost[job.host] ?? 0
+        let ofHost = running.count(ofHost: job.host)
         if let most = Self.most(limits.map(\.perHost)), ofHost >= most {
             return WaitReason(
-                .hostLimit, "\(ofHost) of at most \(most) downloads run from \(job.host).",
+                .hostLimit, "\(ofHost) of at most \(most) downloads from \(job.host) are running.",
                 remedy: "Wait, or start the workers with a higher --per-host.")
         }
         let users = Set(job.download.members.lazy.filter { !$0.isPaused }.map { $0.user ?? "" })
         if let most = Self.most(limits.map(\.perUser)),
-            users.allSatisfy({ !$0.isEmpty && load.ofUser[$0] ?? 0 >= most }), let user = users.min()
+            users.allSatisfy({ !$0.isEmpty && running.count(ofUser: $0) >= most }), let user = users.min()
         {
             let name = users.count == 1 ? user : "each of its users"
             return WaitReason(
-                .userLimit,
-                "At most \(most) \(most == 1 ? "download runs" : "downloads run") for \(name), and so many do.",
+                .userLimit, "\(running.count(ofUser: user)) of at most \(most) downloads for \(name) are running.",
                 remedy: "Wait, or start the workers with a higher --per-user.")
         }
         return nil

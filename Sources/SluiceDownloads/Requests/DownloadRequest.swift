@@ -218,7 +218,7 @@ public struct DownloadRequest: Sendable, Hashable {
 
     /// Encodes all characters that aren't unreserved (RFC 3986, section 2.3), and dots unless they are kept. The text is then a single path
     /// component and can't mean a parent directory.
-    static func percentEncoded(_ text: String, keepingDots: Bool = false) -> String {
+    package static func percentEncoded(_ text: String, keepingDots: Bool = false) -> String {
         let digits = Array("0123456789ABCDEF")
         return text.utf8.reduce(into: "") { encoded, byte in
             switch byte {

@@ -173,14 +173,11 @@ extension PostgresQueueStore {
         let rows = try await read([query])[0]
         return try decoding {
             try rows.map { row in
-                // The smallest valid limit stands for one that another program has written.
-                let limits = DownloadCoordinator.Limits(
-                    total: max(1, try row.value("total")),
-                    perHost: try row.value("per_host", as: Int?.self).map { max(1, $0) },
-                    perUser: try row.value("per_user", as: Int?.self).map { max(1, $0) })
                 let presence = WorkerPresence(
                     machine: try row.value("machine"), process: try row.value("process"),
-                    began: Date(queueTime: try row.value("began")), limits: limits, resolves: try row.value("resolves"))
+                    began: try row.value("began"), total: try row.value("total"),
+                    perHost: try row.value("per_host"), perUser: try row.value("per_user"),
+                    resolves: try row.value("resolves"))
                 return SeenWorker(
                     name: try row.value("worker"), presence: presence, seen: Date(queueTime: try row.value("seen")),
                     runningCount: try row.value("number"),
@@ -189,21 +186,21 @@ extension PostgresQueueStore {
         }
     }
 
-    package func load() async throws -> QueueLoad {
+    package func runningCounts() async throws -> RunningCounts {
         let query = Operation(
             sql: "SELECT kind, name, number FROM running WHERE queue = $1 AND number > 0", parameters: [])
         let rows = try await read([query])[0]
         return try decoding {
-            var load = QueueLoad()
+            var (total, ofHost, ofUser): (Int, [String: Int], [String: Int]) = (0, [:], [:])
             for row in rows {
                 let (name, number): (String, Int) = (try row.value("name"), try row.value("number"))
                 switch try row.value("kind", as: Int.self) {
-                case 0: load.total = number
-                case 1: load.ofHost[name] = number
-                default: load.ofUser[name] = number
+                case 0: total = number
+                case 1: ofHost[name] = number
+                default: ofUser[name] = number
                 }
             }
-            return load
+            return RunningCounts(total: total, ofHost: ofHost, ofUser: ofUser)
         }
     }
 

@@ -29,7 +29,7 @@ final class PageFeed: Sendable {
     static let pace = Duration.milliseconds(250)
     /// A stream without updates sends a comment, so that proxies don't close it.
     private static let silence = Duration.seconds(15)
-    static let mostFollowers = 500
+    static let maximumFollowers = 500
 
     private let downloads: DownloadCoordinator
     private let updates = Broadcast<Update, Never>()
@@ -74,7 +74,7 @@ final class PageFeed: Sendable {
 
     private func begin() -> Bool {
         state.withLock { state in
-            guard state.followers < Self.mostFollowers else { return false }
+            guard state.followers < Self.maximumFollowers else { return false }
             state.followers += 1
             if state.task == nil { state.task = Task { await self.run() } }
             return true
@@ -82,12 +82,11 @@ final class PageFeed: Sendable {
     }
 
     private func end() {
-        state.withLock { state in
+        let task = state.withLock { state in
             state.followers -= 1
-            guard state.followers == 0 else { return }
-            state.task?.cancel()
-            state.task = nil
+            return state.followers == 0 ? state.task.take() : nil
         }
+        task?.cancel()
     }
 
     private func run() async {
@@ -180,47 +179,44 @@ final class PageFeed: Sendable {
     private struct Text: Encodable {
         var counts: [String: Int]
         var cursor: Int64
-        var events: [PageValues.Event]
+        var events: [QueueEvent]
     }
 
     private static func text(of update: Update) -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        encoder.dateEncodingStrategy = .iso8601
+        // JSON escapes line ends, so each document is one line.
         if let problem = update.problem {
-            let data = (try? encoder.encode(PageValues.Problem(status: 503, message: problem))) ?? Data("{}".utf8)
+            let data = PageValues.json(PageValues.Problem(status: 503, message: problem))
             return Data("event: problem\ndata: ".utf8) + data + Data("\n\n".utf8)
         }
         let text = Text(
             counts: Dictionary(
                 uniqueKeysWithValues: QueuedDownload.State.allCases.map { ($0.rawValue, update.counts[$0] ?? 0) }),
-            cursor: update.cursor.rawValue, events: update.events.map { PageValues.Event($0) })
-        let data = (try? encoder.encode(text)) ?? Data("{}".utf8)
-        // JSON escapes line ends, so the document is one line.
-        return Data("id: \(update.cursor)\nevent: change\ndata: ".utf8) + data + Data("\n\n".utf8)
+            cursor: update.cursor.rawValue, events: update.events.map(\.redacted))
+        return Data("id: \(update.cursor)\nevent: change\ndata: ".utf8) + PageValues.json(text) + Data("\n\n".utf8)
     }
 }
 
 // MARK: - Equal requests
 
 /// Answers that many pages ask for at the same time.
-final class PageCache: Sendable {
-    private let flights = SingleFlight<String, Data>()
-    private let kept = Lock<[String: (data: Data, until: ContinuousClock.Instant)]>([:])
+final class PageCache<Value: Sendable>: Sendable {
+    private let age: Duration
+    private let flights = SingleFlight<String, Value>()
+    private let kept = Lock<[String: (value: Value, until: ContinuousClock.Instant)]>([:])
 
-    /// - Parameter age: How long the answer is kept.
-    func data(
-        for key: String, age: Duration = .seconds(1), _ make: @escaping @Sendable () async throws -> Data
-    ) async throws -> Data {
-        if let found = kept.withLock({ $0[key] }), found.until > .now { return found.data }
+    /// - Parameter age: How long an answer is kept.
+    init(age: Duration) { self.age = age }
+
+    func value(for key: String, _ make: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        if let found = kept.withLock({ $0[key] }), found.until > .now { return found.value }
         return try await flights.run(for: key) { [self] in
-            let data = try await make()
+            let value = try await make()
+            let now = ContinuousClock.now
             kept.withLock { kept in
-                let now = ContinuousClock.now
                 kept = kept.filter { $0.value.until > now }
-                kept[key] = (data, now + age)
+                kept[key] = (value, now + age)
             }
-            return data
+            return value
         }
     }
 

@@ -43,8 +43,8 @@ extension PageHTML {
         }
         let events = shown.events.map { event in
             let who = [event.user, event.batch.map { "(\($0))" }].compactMap(\.self).joined(separator: " ")
-            let size = event.fileSize.map { bytes($0) } ?? ""
-            return "<tr><td>\(time(event.time))</td><td>\(escaped(event.kind))</td><td>\(escaped(who))</td>"
+            let size = event.fileSize.map { Format.bytes($0) } ?? ""
+            return "<tr><td>\(time(event.time))</td><td>\(escaped(event.kind.rawValue))</td><td>\(escaped(who))</td>"
                 + "<td>\(escaped(event.message ?? size))</td></tr>"
         }
         let actions: [(String, String)] =
@@ -89,7 +89,7 @@ extension PageHTML {
             if let end = download.leaseEnd, end < Date() {
                 parts.append("its worker doesn't respond; another one takes over")
             }
-        case "done": parts.append("Done" + (download.fileSize.map { ", \(bytes($0))" } ?? ""))
+        case "done": parts.append("Done" + (download.fileSize.map { ", \(Format.bytes($0))" } ?? ""))
         case "failed": parts.append("<b>Failed</b>")
         case "cancelled": parts.append("Cancelled")
         case "paused": parts.append("Paused")
@@ -114,12 +114,12 @@ extension PageHTML {
             let percent = Int(min(100, Double(received) / Double(total) * 100))
             parts.append(
                 "<progress max=\"100\" value=\"\(percent)\" aria-label=\"Progress of \(escaped(download.name))\">\(percent) %</progress>"
-                    + " \(percent) % of \(bytes(total))")
+                    + " \(percent) % of \(Format.bytes(total))")
         } else {
-            parts.append("Running, \(bytes(received))")
+            parts.append("Running, \(Format.bytes(received))")
         }
-        if let rate = download.bytesPerSecond { parts.append("\(bytes(rate))/s") }
-        if let left = download.secondsLeft { parts.append("\(duration(left)) left") }
+        if let rate = download.bytesPerSecond { parts.append("\(Format.bytes(rate))/s") }
+        if let left = download.secondsLeft { parts.append("\(Format.clock(seconds: Double(left))) left") }
         return parts.joined(separator: ", ")
     }
 }

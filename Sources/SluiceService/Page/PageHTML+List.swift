@@ -13,13 +13,13 @@ extension QueuePage {
     func listPage(_ request: PageRequest) async throws -> Response {
         try request.checkNames(["after"])
         let (filter, position) = (try request.filter(isForm: true), try request.position())
-        let data = try await recent.data(for: "page \(String(describing: position)) \(filter)") {
+        let data = try await answers.value(for: "page \(String(describing: position)) \(filter)") {
             let (queue, outlook) = try await inspection()
             let page = try await page(filter, after: position, atMost: Self.pageSize, outlook)
             var view = PageHTML.ListView(queue: queue, filter: filter, downloads: page, isFirst: position == nil)
             if filter == DownloadFilter(), position == nil {
                 let running = DownloadFilter(state: .running)
-                view.running = try await self.page(running, after: nil, atMost: Self.runningCount, outlook).downloads
+                view.running = try await self.page(running, after: nil, atMost: Self.runningRows, outlook).downloads
             }
             return Data(PageHTML.list(self, view).utf8)
         }
@@ -42,7 +42,7 @@ extension PageHTML {
                 \(running(view, base))
                 \(filterForm(view, base))
                 <section id="list" aria-label="Downloads">
-                \(mayChange ? toolbar(view) : "")
+                \(mayChange ? toolbar : "")
                 \(table(view, base, mayChange: mayChange))
                 \(pager(view, base))
                 </section>
@@ -75,7 +75,7 @@ extension PageHTML {
             filter.state = state
             let isCurrent = view.filter.state == state
             return "<a href=\"\(link(filter, base))\"\(isCurrent ? " aria-current=\"page\"" : "")"
-                + " data-state=\"\(state?.rawValue ?? "all")\">\(name) <b>\(grouped(count))</b></a>"
+                + " data-state=\"\(state?.rawValue ?? "all")\">\(name) <b>\(Format.grouped(count))</b></a>"
         }
         let counts = view.queue.counts
         return tab(nil, "All", counts.values.reduce(0, +))
@@ -88,18 +88,11 @@ extension PageHTML {
             ("state", filter.state?.rawValue), ("user", filter.user), ("batch", filter.batch), ("host", filter.host),
             ("name", filter.name), ("after", after),
         ]
-        let query = values.compactMap { name, value in value.map { "\(name)=\(percentEncoded($0))" } }
+        let query = values.compactMap { name, value in
+            value.map { "\(name)=\(DownloadRequest.percentEncoded($0, keepingDots: true))" }
+        }
         let list = base.map { $0 + "/" } ?? (query.isEmpty ? "." : "")
         return list + (query.isEmpty ? "" : "?" + query.joined(separator: "&amp;"))
-    }
-
-    private static func percentEncoded(_ text: String) -> String {
-        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-        return text.utf8.map { byte in
-            if plain.contains(byte) { return String(UnicodeScalar(byte)) }
-            let digits = String(byte, radix: 16, uppercase: true)
-            return "%" + (digits.utf8.count == 1 ? "0" : "") + digits
-        }.joined()
     }
 
     /// What an operator must know first.
@@ -109,7 +102,7 @@ extension PageHTML {
         let alive = queue.workers.filter(\.isResponding)
         if alive.isEmpty, waiting > 0 {
             alerts.append(
-                "No worker is running, and \(grouped(waiting)) \(waiting == 1 ? "download waits" : "downloads wait"). Start one with "
+                "No worker is running, and \(Format.grouped(waiting)) \(waiting == 1 ? "download waits" : "downloads wait"). Start one with "
                     + "<code>sluice queue work</code>.")
         }
         for worker in queue.workers where !worker.isResponding {
@@ -134,7 +127,7 @@ extension PageHTML {
             + alerts.map { "<p class=\"alert\">\($0)</p>" }.joined() + "</section>"
     }
 
-    /// A plot of the last hour: a bar for each minute, without a style sheet's help.
+    /// A plot of the last hour: a bar for each minute.
     private static func activity(_ queue: PageValues.Queue) -> String {
         let now = queue.time.timeIntervalSince1970 / 60
         let most = max(1, queue.minutes.map { $0.doneCount + $0.failedCount }.max() ?? 1)
@@ -151,7 +144,8 @@ extension PageHTML {
         let done = queue.minutes.reduce(0) { $0 + $1.doneCount }
         let failed = queue.minutes.reduce(0) { $0 + $1.failedCount }
         let size = queue.minutes.reduce(Int64(0)) { $0 + $1.doneBytes }
-        let text = "In the last hour: \(grouped(done)) done, \(bytes(size)); \(grouped(failed)) failed."
+        let text =
+            "In the last hour: \(Format.grouped(done)) done, \(Format.bytes(size)); \(Format.grouped(failed)) failed."
         return """
             <section id="activity" aria-label="Activity">
             <svg viewBox="0 0 300 40" role="img" aria-label="\(text)" preserveAspectRatio="none">\(bars)</svg>
@@ -180,7 +174,7 @@ extension PageHTML {
             """
     }
 
-    private static func toolbar(_ view: ListView) -> String {
+    private static var toolbar: String {
         let actions = [
             ("pause", "Pause"), ("resume", "Resume"), ("cancel", "Cancel"), ("retry", "Retry"), ("remove", "Remove"),
             ("prioritize", "Priority…"),
@@ -244,7 +238,7 @@ extension PageHTML {
             """
     }
 
-    private static func members(_ members: [PageValues.Member]) -> String {
+    private static func members(_ members: [QueuedDownload.Member]) -> String {
         let shown = members.prefix(5).compactMap { member -> String? in
             var parts: [String] = []
             if let user = member.user {

@@ -99,39 +99,6 @@ enum PageHTML {
         </form></dialog>
         """
 
-    // MARK: Values
-
-    /// "1,234,567".
-    static func grouped(_ number: Int) -> String {
-        let digits = Array(String(abs(number)))
-        var text = number < 0 ? "-" : ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index) % 3 == 0 { text += "," }
-            text.append(digit)
-        }
-        return text
-    }
-
-    /// "1.2 MB".
-    static func bytes(_ count: Int64) -> String {
-        guard count >= 1000 else { return "\(count) B" }
-        var value = Double(count)
-        var unit = -1
-        let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
-        // A value that would round to 1000 uses the next unit.
-        while value >= 999.95, unit < units.count - 1 { (value, unit) = (value / 1000, unit + 1) }
-        let tenths = Int((value * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10) \(units[unit])"
-    }
-
-    /// "0:07", "12:34", "1:02:03", ">99 h".
-    static func duration(_ seconds: Int64) -> String {
-        guard seconds < 99 * 3600 else { return ">99 h" }
-        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60)
-        return hours > 0 ? "\(hours):\(two(minutes)):\(two(rest))" : "\(minutes):\(two(rest))"
-    }
-
     /// A time in UTC, which the script shows in the reader's time zone.
     static func time(_ date: Date) -> String {
         let text = date.formatted(.iso8601)

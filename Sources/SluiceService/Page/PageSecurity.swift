@@ -10,7 +10,7 @@ import Foundation
 // Who may use a page, and from where.
 
 extension QueuePage {
-    /// Throws if the request comes from another page, or if the token is needed.
+    /// Throws if the request may come from another page. The token is checked later (``isAuthorized(_:)``).
     func admit(_ request: PageRequest) throws(PageProblem) {
         try checkHost(of: request.head)
         if request.head.method != .get, request.head.method != .head { try checkOrigin(of: request.head) }
@@ -126,7 +126,7 @@ final class PageSessions: Sendable {
     static let cookie = "sluice_session"
     static let lifetime = Duration.seconds(12 * 3600)
     /// The sessions that end first are forgotten.
-    private static let mostSessions = 10_000
+    private static let maximumSessions = 10_000
 
     private let ends = Lock<[String: ContinuousClock.Instant]>([:])
 
@@ -136,7 +136,7 @@ final class PageSessions: Sendable {
         ends.withLock { ends in
             let now = ContinuousClock.now
             ends = ends.filter { $0.value > now }
-            if ends.count >= Self.mostSessions, let first = ends.min(by: { $0.value < $1.value }) {
+            if ends.count >= Self.maximumSessions, let first = ends.min(by: { $0.value < $1.value }) {
                 ends[first.key] = nil
             }
             ends[session] = now + Self.lifetime

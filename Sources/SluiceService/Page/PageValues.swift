@@ -1,6 +1,6 @@
 import HTTPTypes
 import SluiceDownloads
-import SluiceHTTP
+package import SluiceHTTP
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -9,25 +9,33 @@ import Foundation
 #endif
 
 /// The JSON documents of the API. The names are those of `sluice queue list --json` and of the library's types. They contain no secrets.
-enum PageValues {
+package enum PageValues {
+    /// The document as JSON. Numbers that JSON lacks can't occur: sizes and counts are integers.
+    static func json(_ value: some Encodable) -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        return (try? encoder.encode(value)) ?? Data("{}".utf8)
+    }
+
     struct Problem: Encodable, Sendable {
         var status: Int
         var message: String
     }
 
-    struct Member: Encodable, Sendable {
-        var user: String?
-        var batch: String?
-        var priority: Int
-        var isPaused: Bool
-    }
+    /// An error, which `sluice queue list` shows, too.
+    package struct Failure: Encodable, Sendable, Equatable {
+        package var code: String
+        package var subject: String
+        package var message: String
+        package var remedy: String?
+        package var status: Int?
+        /// The whole error as text, which isn't encoded.
+        package var text: String
 
-    struct Failure: Encodable, Sendable {
-        var code: String
-        var subject: String
-        var message: String
-        var remedy: String?
-        var status: Int?
+        private enum CodingKeys: String, CodingKey {
+            case code, subject, message, remedy, status
+        }
     }
 
     struct Download: Encodable, Sendable {
@@ -43,7 +51,7 @@ enum PageValues {
         /// The only machine whose workers can start it.
         var machine: String?
         var priority: Int
-        var members: [Member]
+        var members: [QueuedDownload.Member]
         var failureCount: Int
         var receivedBytes: Int64?
         var totalBytes: Int64?
@@ -96,22 +104,11 @@ enum PageValues {
     struct DownloadPage: Encodable, Sendable {
         var download: Download
         /// Its last events, latest first.
-        var events: [Event]
-    }
-
-    struct Event: Encodable, Sendable {
-        var id: Int64
-        var time: Date
-        var download: Int64
-        var kind: String
-        var user: String?
-        var batch: String?
-        var fileSize: Int64?
-        var message: String?
+        var events: [QueueEvent]
     }
 
     struct Events: Encodable, Sendable {
-        var events: [Event]
+        var events: [QueueEvent]
         /// The value of `after` for the following events.
         var next: Int64
     }
@@ -174,9 +171,7 @@ extension PageValues.Download {
             url: download.request.url.redactedForDisplay,
             file: download.request.target.path(percentEncoded: false), name: download.request.name, host: listed.host,
             machine: listed.machine, priority: download.request.priority,
-            members: download.members.map {
-                PageValues.Member(user: $0.user, batch: $0.batch, priority: $0.priority, isPaused: $0.isPaused)
-            },
+            members: download.members,
             failureCount: download.failureCount, receivedBytes: isRunning ? listed.receivedBytes : nil,
             totalBytes: isRunning ? listed.totalBytes : nil, fileSize: download.fileSize,
             error: download.error.map { PageValues.Failure($0) }, notBefore: download.notBefore,
@@ -192,12 +187,12 @@ extension PageValues.Download {
 
 extension PageValues.Failure {
     /// An older version may have stored secrets, so each text is redacted.
-    init(_ error: TransferError) {
+    package init(_ error: TransferError) {
         let redaction = Redaction()
         self.init(
             code: error.code.description, subject: redaction.redacted(error.subject),
             message: redaction.redacted(error.message), remedy: error.remedy.map { redaction.redacted($0) },
-            status: error.status?.code)
+            status: error.status?.code, text: redaction.redacted(error.description))
     }
 }
 
@@ -209,12 +204,12 @@ extension WaitReason {
     }
 }
 
-extension PageValues.Event {
-    init(_ event: QueueEvent) {
-        self.init(
-            id: event.id.rawValue, time: event.time, download: event.download.rawValue, kind: event.kind.rawValue,
-            user: event.user, batch: event.batch, fileSize: event.fileSize,
-            message: event.message.map { Redaction().redacted($0) })
+extension QueueEvent {
+    /// An older version may have stored secrets.
+    var redacted: QueueEvent {
+        var event = self
+        event.message = message.map { Redaction().redacted($0) }
+        return event
     }
 }
 

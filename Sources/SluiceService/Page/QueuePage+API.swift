@@ -80,21 +80,19 @@ extension QueuePage {
 extension QueuePage {
     /// The number of downloads on a page of the list, and the most that a client of the API can ask for.
     static let pageSize = 100
-    private static let largestPage: Int64 = 1000
+    private static let maximumPageSize: Int64 = 1000
 
     /// The number of running downloads above a list of all.
-    static let runningCount = 20
+    static let runningRows = 20
     /// A worker that doesn't respond and runs nothing is forgotten after a while.
     private static let memory: TimeInterval = 600
 
     func inspection() async throws -> (queue: PageValues.Queue, outlook: QueueOutlook) {
         let inspection = try await downloads.inspect()
         let now = inspection.outlook.now
-        // It is read from many events, and changes slowly.
-        let data = try await recent.data(for: "minutes", age: .seconds(10)) {
-            try JSONEncoder().encode(await downloads.minutes(since: now.addingTimeInterval(-3600)))
+        let minutes = try await plots.value(for: "") {
+            try await downloads.store.minutes(since: now.addingTimeInterval(-3600))
         }
-        let minutes = try JSONDecoder().decode([QueueMinute].self, from: data)
         var queue = PageValues.Queue(inspection, minutes, configuration) { downloads.responds($0, now: now) }
         queue.workers.removeAll {
             !$0.isResponding && $0.runningCount == 0 && now.timeIntervalSince($0.seen) > Self.memory
@@ -103,10 +101,7 @@ extension QueuePage {
     }
 
     private func queue(_ request: PageRequest) async throws -> Response {
-        let data = try await recent.data(for: "queue") {
-            guard case .data(let data) = Response(.json(try await inspection().queue)).body else { return Data() }
-            return data
-        }
+        let data = try await answers.value(for: "queue") { PageValues.json(try await inspection().queue) }
         return Response(.file(data, type: "application/json"))
     }
 
@@ -127,12 +122,10 @@ extension QueuePage {
     private func list(_ request: PageRequest) async throws -> Response {
         try request.checkNames(["after", "limit"])
         let (filter, position) = (try request.filter(), try request.position())
-        let count = Int(try request.number("limit", in: 1...Self.largestPage, default: Int64(Self.pageSize)))
-        let data = try await recent.data(for: "list \(count) \(String(describing: position)) \(filter)") {
+        let count = Int(try request.number("limit", in: 1...Self.maximumPageSize, default: Int64(Self.pageSize)))
+        let data = try await answers.value(for: "list \(count) \(String(describing: position)) \(filter)") {
             let outlook = try await downloads.inspect().outlook
-            let page = try await page(filter, after: position, atMost: count, outlook)
-            guard case .data(let data) = Response(.json(page)).body else { return Data() }
-            return data
+            return PageValues.json(try await page(filter, after: position, atMost: count, outlook))
         }
         return Response(.file(data, type: "application/json"))
     }
@@ -143,21 +136,19 @@ extension QueuePage {
                 .notFound, "There is no download \(id) in this queue. It may have been removed.")
         }
         let outlook = try await downloads.inspect().outlook
-        let events = try await downloads.events(of: id, atMost: 100)
+        let events = try await downloads.store.events(of: id, atMost: 100)
         return PageValues.DownloadPage(
             download: PageValues.Download(listed, outlook: outlook, rate: feed.rates(of: [listed])[id]),
-            events: events.map { PageValues.Event($0) })
+            events: events.map(\.redacted))
     }
 
     private func events(_ request: PageRequest) async throws -> Response {
         let after = try request.number("after", in: 0...Int64.max, default: 0)
-        let count = Int(try request.number("limit", in: 1...Self.largestPage, default: Int64(Self.pageSize)))
+        let count = Int(try request.number("limit", in: 1...Self.maximumPageSize, default: Int64(Self.pageSize)))
         do {
-            let events = try await downloads.events(after: after, atMost: count)
-            return Response(
-                .json(
-                    PageValues.Events(
-                        events: events.map { PageValues.Event($0) }, next: events.last?.id.rawValue ?? after)))
+            let events = try await downloads.store.events(after: after, atMost: count)
+            let next = events.last?.id.rawValue ?? after
+            return Response(.json(PageValues.Events(events: events.map(\.redacted), next: next)))
         } catch let error as QueueStoreError where error.code == .eventsRemoved {
             throw PageProblem(
                 .gone, "Events after \(after) have been removed. Read the queue, and continue after its cursor.")

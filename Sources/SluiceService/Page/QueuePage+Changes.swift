@@ -37,7 +37,7 @@ extension QueuePage {
         } catch let error as QueueStoreError where error.code == .unusable || error.code == .other {
             throw PageProblem(.badRequest, Redaction().redacted("\(error)"))
         }
-        recent.forget()
+        answers.forget()
         return Response(
             .json(
                 PageValues.Added(
@@ -108,7 +108,7 @@ extension QueuePage {
         case (false, nil, let filter?): try await changes.make(to: filter, adding: &result)
         case (_, nil, nil): break
         }
-        recent.forget()
+        answers.forget()
         return Response(.json(result))
     }
 }
@@ -141,7 +141,7 @@ private struct QueueChanges: Sendable {
         for state in states where filter.state == nil || filter.state == state {
             var filter = filter
             filter.state = state
-            count += try await downloads.count(filter)
+            count += try await downloads.store.count(filter)
         }
         return count
     }

@@ -88,7 +88,10 @@ public struct QueuePage: Sendable {
     let downloads: DownloadCoordinator
     let feed: PageFeed
     let sessions = PageSessions()
-    let recent = PageCache()
+    /// Equal requests get one answer.
+    let answers = PageCache<Data>(age: .seconds(1))
+    /// The last hour is read from many events, and changes slowly.
+    let plots = PageCache<[QueueMinute]>(age: .seconds(10))
 
     /// Creates a page for a queue. The coordinator must stay open as long as the page is used.
     public init(_ downloads: DownloadCoordinator, configuration: Configuration = Configuration()) {
@@ -165,12 +168,7 @@ extension QueuePage.Response {
             self.init(head: head, body: .data(Data(text.utf8)))
         case .json(let value):
             head.headerFields[.contentType] = "application/json"
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            encoder.dateEncodingStrategy = .iso8601
-            // Numbers that JSON lacks can't occur: sizes and counts are integers.
-            let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
-            self.init(head: head, body: .data(data + Data("\n".utf8)))
+            self.init(head: head, body: .data(PageValues.json(value)))
         case .file(let data, let type):
             head.headerFields[.contentType] = type
             self.init(head: head, body: .data(data))

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import LoopbackOrigin
+import SluiceFiles
 import SluiceHTTP
 import TestSupport
 import Testing
@@ -11,19 +12,16 @@ import Testing
     /// Starts `sluice queue serve` on a free port, and returns it and its address.
     private static func serve(_ scene: QueueScene, _ options: String...) async throws -> (ChildProcess, URL) {
         let output = scene.directory.appending(path: "serve.txt")
+        let changes = try await FileIO.shared.changes(of: scene.directory, kinds: .modified)
         let command = [try builtProgram("sluice").path, "queue", "serve", "--db", scene.database]
         let server = try ChildProcess(
             URL(filePath: "/bin/sh"),
             ["-c", "exec \"$@\" > '\(output.path)'", "sh"] + command + ["--listen", "127.0.0.1:0"] + options)
-        while true {
-            let text = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
-            if text.hasSuffix("\n"), let start = text.range(of: "http://"),
-                let url = URL(string: String(text[start.lowerBound...].dropLast()))
-            {
-                return (server, url)
-            }
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        // The program writes the line with the address at once.
+        for try await change in changes where change.name == "serve.txt" { break }
+        let text = try String(contentsOf: output, encoding: .utf8)
+        let address = try #require(text.firstMatch(of: /http:\S+/))
+        return (server, try #require(URL(string: String(address.output))))
     }
 
     private static func get(_ url: URL, token: String? = nil) async throws -> (status: Int, text: String) {
@@ -74,9 +72,10 @@ import Testing
         (["--listen", "example.com:80"], "--listen example.com:80: The address must be"),
         (["--listen", "0.0.0.0:8080"], "so the page needs a token"),
         (["--listen", "[::]:8080"], "so the page needs a token"),
-        (["--base-path", "queue"], "--base-path queue: The path must begin with a slash."),
-        (["--base-path", "/a?b"], "--base-path /a?b: The path must begin with a slash."),
-        (["--token-file", "/nowhere/token"], "--token-file"),
+        (["--base-path", "queue"], "--base-path queue: The path must begin with a slash,"),
+        (["--base-path", "/a?b"], "--base-path /a?b: The path must begin with a slash, and consist of"),
+        (["--base-path", "/é"], "--base-path /é: The path must begin with a slash, and consist of"),
+        (["--token-file", ""], "--token-file: The file has no name."),
     ])
     func `options that aren't valid are refused`(options: [String], message: String) async throws {
         try await QueueScene.run { scene in
@@ -98,6 +97,15 @@ import Testing
             let ended = await scene.queue("serve", "--token-file", file.path)
             #expect(ended.status == .usage)
             #expect(ended.error.contains("The first line must have at least 16"), "\(ended.error)")
+        }
+    }
+
+    @Test func `a missing token file is an error that names it`() async throws {
+        try await QueueScene.run { scene in
+            await scene.add(["/song.mp3"])
+            let ended = await scene.queue("serve", "--token-file", "/nowhere/token")
+            #expect(ended.status == .localFile)
+            #expect(ended.error.contains("--token-file: ") && ended.error.contains("/nowhere/token"), "\(ended.error)")
         }
     }
 

@@ -3,7 +3,7 @@ import SluiceDownloads
 import SluiceFiles
 import Testing
 
-@Suite struct `What people see of a store` {
+@Suite struct `Inspection of a store` {
     private static let states: [QueuedDownload.State?] = [nil] + QueuedDownload.State.allCases
 
     /// Jobs in every state, for two users, from two hosts.
@@ -150,19 +150,18 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the load is what the limits count`(_ kind: StoreKind) async throws {
+    func `the running jobs are counted as the limits count them`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
-            #expect(try await fixture.store.load() == QueueLoad())
+            #expect(try await fixture.store.runningCounts() == RunningCounts())
             try await fixture.add("a", host: "a.example", user: "ann")
             try await fixture.add("b", host: "b.example", user: "ann")
             try await fixture.add("c", host: "a.example")
             let claimed = try await fixture.claim(3)
-            var load = QueueLoad()
-            (load.total, load.ofHost, load.ofUser) = (3, ["a.example": 2, "b.example": 1], ["ann": 2])
-            #expect(try await fixture.store.load() == load)
+            let all = RunningCounts(total: 3, ofHost: ["a.example": 2, "b.example": 1], ofUser: ["ann": 2])
+            #expect(try await fixture.store.runningCounts() == all)
             try await fixture.settle(claimed[1], .done(bytes: 1))
-            (load.total, load.ofHost, load.ofUser) = (2, ["a.example": 2], ["ann": 1])
-            #expect(try await fixture.store.load() == load)
+            let rest = RunningCounts(total: 2, ofHost: ["a.example": 2], ofUser: ["ann": 1])
+            #expect(try await fixture.store.runningCounts() == rest)
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SluiceConcurrency
 import SluiceDownloads
 import SluiceHTTP
 import TestSupport
@@ -29,17 +30,15 @@ import Testing
                 limits: .init(total: total, perHost: perHost, perUser: perUser), resolves: resolves), seen: now)
     }
 
-    private static func load(total: Int = 0, host: Int = 0, user: Int = 0) -> QueueLoad {
-        var load = QueueLoad()
-        (load.total, load.ofHost["a.example"], load.ofUser["ann"]) = (total, host, user)
-        return load
+    private static func running(total: Int = 0, host: Int = 0, user: Int = 0) -> RunningCounts {
+        RunningCounts(total: total, ofHost: ["a.example": host], ofUser: ["ann": user])
     }
 
     private static func code(
-        _ job: ListedDownload = job(), workers: [SeenWorker] = [worker()], load: QueueLoad = load(),
+        _ job: ListedDownload = job(), workers: [SeenWorker] = [worker()], running: RunningCounts = running(),
         hosts: [QueueSnapshot.Host] = []
     ) -> WaitReason.Code? {
-        QueueOutlook(now: now, load: load, hosts: hosts, workers: workers).reason(for: job)?.code
+        QueueOutlook(now: now, running: running, hosts: hosts, workers: workers).reason(for: job)?.code
     }
 
     @Test(arguments: QueuedDownload.State.allCases)
@@ -52,7 +51,7 @@ import Testing
         var job = Self.job()
         job.download.notBefore = Self.now.addingTimeInterval(5)
         job.download.error = TransferError(.stalled, url: job.download.request.url)
-        let reason = QueueOutlook(now: Self.now, load: .init(), hosts: [], workers: []).reason(for: job)
+        let reason = QueueOutlook(now: Self.now, running: .init(), hosts: [], workers: []).reason(for: job)
         #expect(reason?.code == .delay)
         #expect(reason?.until == job.download.notBefore)
         #expect(reason?.message.contains("Its last attempt failed:") == true)
@@ -92,28 +91,29 @@ import Testing
     }
 
     @Test func `a limit counts only if it stops every worker`() {
-        #expect(Self.code(workers: [Self.worker(total: 2)], load: Self.load(total: 2)) == .totalLimit)
-        #expect(Self.code(workers: [Self.worker(total: 2)], load: Self.load(total: 1)) == .turn)
+        #expect(Self.code(workers: [Self.worker(total: 2)], running: Self.running(total: 2)) == .totalLimit)
+        #expect(Self.code(workers: [Self.worker(total: 2)], running: Self.running(total: 1)) == .turn)
         let unequal = [Self.worker(total: 2, perHost: 1), Self.worker("two", total: 4, perHost: 2)]
-        #expect(Self.code(workers: unequal, load: Self.load(total: 3)) == .turn)
-        #expect(Self.code(workers: unequal, load: Self.load(total: 4)) == .totalLimit)
-        #expect(Self.code(workers: unequal, load: Self.load(total: 3, host: 1)) == .turn)
-        #expect(Self.code(workers: unequal, load: Self.load(total: 3, host: 2)) == .hostLimit)
-        #expect(Self.code(workers: unequal + [Self.worker("three")], load: Self.load(total: 3, host: 2)) == .turn)
+        #expect(Self.code(workers: unequal, running: Self.running(total: 3)) == .turn)
+        #expect(Self.code(workers: unequal, running: Self.running(total: 4)) == .totalLimit)
+        #expect(Self.code(workers: unequal, running: Self.running(total: 3, host: 1)) == .turn)
+        #expect(Self.code(workers: unequal, running: Self.running(total: 3, host: 2)) == .hostLimit)
+        #expect(Self.code(workers: unequal + [Self.worker("three")], running: Self.running(total: 3, host: 2)) == .turn)
         let strict = [Self.worker(perUser: 1)]
-        #expect(Self.code(workers: strict, load: Self.load(user: 1)) == .userLimit)
-        #expect(Self.code(workers: strict, load: Self.load(user: 0)) == .turn)
+        #expect(Self.code(workers: strict, running: Self.running(user: 1)) == .userLimit)
+        #expect(Self.code(workers: strict, running: Self.running(user: 0)) == .turn)
         // A request without a user isn't counted, and another user may have room.
-        #expect(Self.code(Self.job(users: [nil]), workers: strict, load: Self.load(user: 1)) == .turn)
-        #expect(Self.code(Self.job(users: ["ann", "ben"]), workers: strict, load: Self.load(user: 1)) == .turn)
-        #expect(Self.code(Self.job(users: ["ann", "ann"]), workers: strict, load: Self.load(user: 1)) == .userLimit)
+        #expect(Self.code(Self.job(users: [nil]), workers: strict, running: Self.running(user: 1)) == .turn)
+        #expect(Self.code(Self.job(users: ["ann", "ben"]), workers: strict, running: Self.running(user: 1)) == .turn)
+        #expect(
+            Self.code(Self.job(users: ["ann", "ann"]), workers: strict, running: Self.running(user: 1)) == .userLimit)
     }
 
     @Test func `a reason says what to do, and survives JSON`() throws {
         let reason = try #require(
-            QueueOutlook(now: Self.now, load: Self.load(total: 8), hosts: [], workers: [Self.worker()])
+            QueueOutlook(now: Self.now, running: Self.running(total: 8), hosts: [], workers: [Self.worker()])
                 .reason(for: Self.job()))
-        #expect(reason.message == "8 of at most 8 downloads run.")
+        #expect(reason.message == "8 of at most 8 downloads are running.")
         #expect(reason.remedy == "Wait, or start the workers with a higher --jobs.")
         #expect(try JSONDecoder().decode(WaitReason.self, from: JSONEncoder().encode(reason)) == reason)
     }
@@ -121,16 +121,14 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `A worker's reports` {
     @Test func `a worker tells who it is when it begins, and is forgotten when it ends`() async throws {
-        let store = MemoryQueueStore()
+        let store = InterceptedStore()
         let downloads = DownloadCoordinator(
             store: DownloadStore(store),
             transport: ScriptedTransport([:]), limits: .init(total: 3, perHost: 2, perUser: 1))
         let run = Task { try await downloads.run(until: .whenCancelled) }
-        var workers: [SeenWorker] = []
-        while workers.isEmpty {
-            workers = try await downloads.inspect().workers
-            await Task.yield()
-        }
+        let reported = try await store.reports.dequeue()
+        let workers = try await downloads.inspect().workers
+        #expect(workers.map(\.presence) == [reported])
         #expect(workers.map(\.presence.process) == [Int64(ProcessInfo.processInfo.processIdentifier)])
         #expect(workers.map(\.presence.limits) == [.init(total: 3, perHost: 2, perUser: 1)])
         #expect(workers.map(\.presence.resolves) == [false])

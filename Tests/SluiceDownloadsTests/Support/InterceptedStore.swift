@@ -14,6 +14,8 @@ final class InterceptedStore: QueueStore {
     let spansMachines: Bool
     /// The options of each call of `enqueue`.
     let enqueued = Recorder<EnqueueOptions>()
+    /// What the workers have reported.
+    let reports = AsyncQueue<WorkerPresence>()
     /// What the store announces.
     let announcements = AsyncQueue<QueueAnnouncement>()
     /// The queue itself, for tests that act as another process. By default its time stands still, so that no lease expires in a slow
@@ -100,9 +102,10 @@ final class InterceptedStore: QueueStore {
         _ presence: WorkerPresence, of worker: QueueWorker, _ progress: [ReportedProgress]
     ) async throws {
         try await store.report(presence, of: worker, progress)
+        reports.enqueue(presence)
     }
     func workers() async throws -> [SeenWorker] { try await store.workers() }
-    func load() async throws -> QueueLoad { try await store.load() }
+    func runningCounts() async throws -> RunningCounts { try await store.runningCounts() }
     func minutes(since time: Date) async throws -> [QueueMinute] { try await store.minutes(since: time) }
     func pruneSome(olderThan age: Duration, keeping count: Int) async throws -> Bool {
         if let onPruning { return try await onPruning() }

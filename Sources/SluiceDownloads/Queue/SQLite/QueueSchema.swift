@@ -246,7 +246,7 @@ enum QueueSchema {
             sql: "CREATE TABLE rate (id INTEGER PRIMARY KEY CHECK (id = 1), total INTEGER, per_host INTEGER)")
     }
 
-    /// What workers report for people who look at the queue: about themselves, and how far their jobs are.
+    /// What workers report about themselves and the progress of their jobs, for display.
     private static let version8: @Sendable (Database) throws -> Void = { database in
         try database.execute(
             sql: """

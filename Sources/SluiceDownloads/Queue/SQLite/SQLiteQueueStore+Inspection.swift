@@ -142,14 +142,11 @@ extension SQLiteQueueStore {
                 FROM presence ORDER BY machine, process, worker
                 """
             return try Row.fetchAll(database.cachedStatement(sql: query)).map { row in
-                // The smallest valid limit stands for one that another program has written.
-                let limits = DownloadCoordinator.Limits(
-                    total: max(1, try row.value("total")),
-                    perHost: try row.value("per_host", as: Int?.self).map { max(1, $0) },
-                    perUser: try row.value("per_user", as: Int?.self).map { max(1, $0) })
                 let presence = WorkerPresence(
                     machine: try row.value("machine"), process: try row.value("process"),
-                    began: Date(queueTime: try row.value("began")), limits: limits, resolves: try row.value("resolves"))
+                    began: try row.value("began"), total: try row.value("total"),
+                    perHost: try row.value("per_host"), perUser: try row.value("per_user"),
+                    resolves: try row.value("resolves"))
                 return SeenWorker(
                     name: try row.value("worker"), presence: presence,
                     seen: Date(queueTime: try row.value("seen")), runningCount: try row.value("running"),
@@ -158,19 +155,8 @@ extension SQLiteQueueStore {
         }
     }
 
-    package func load() async throws -> QueueLoad {
-        try await read { database, _ in
-            var load = QueueLoad()
-            let rows = try Row.fetchCursor(
-                database.cachedStatement(sql: "SELECT host, charged FROM job WHERE state = \(JobState.running)"))
-            while let row = try rows.next() {
-                load.total += 1
-                load.ofHost[try row.value("host"), default: 0] += 1
-                let user: String = try row.value("charged", as: String?.self) ?? ""
-                if !user.isEmpty { load.ofUser[user, default: 0] += 1 }
-            }
-            return load
-        }
+    package func runningCounts() async throws -> RunningCounts {
+        try await read { database, _ in try database.runningCounts() }
     }
 
     package func minutes(since time: Date) async throws -> [QueueMinute] {

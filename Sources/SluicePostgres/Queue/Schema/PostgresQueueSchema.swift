@@ -76,7 +76,7 @@ enum PostgresQueueSchema {
         "ALTER TABLE queue ADD COLUMN maximum_rate int8, ADD COLUMN maximum_rate_per_host int8", setRatesFunction,
     ]
 
-    /// What workers report for people who look at the queue: about themselves, and how far their jobs are.
+    /// What workers report about themselves and the progress of their jobs, for display.
     private static let version9 = [
         """
         CREATE TABLE presence (
