@@ -148,6 +148,7 @@ final class CoordinatorCore: Sendable {
             let worker = try await store.attach()
             let result = await Result { try await engine.work(as: worker) }
             let detached = await Result { try await store.detach(worker) }
+            if case .failure(let error as TransferError) = result { await engine.report(error, of: worker) }
             // The error that ended the engine matters more than one that follows from it.
             try result.get()
             try detached.get()

@@ -28,6 +28,7 @@ final class CoordinatorEngine: Sendable {
     let directories: DirectoryMaker
     /// The base directory for relative targets.
     private let directory: URL
+    private let began = Date()
 
     /// What the workers do.
     private enum WorkItem: Sendable {
@@ -504,20 +505,28 @@ final class CoordinatorEngine: Sendable {
     /// Reports this worker and the progress of its downloads, so that other processes can show them. An idle worker reports less often, to
     /// show that it is alive.
     private func report(as worker: QueueWorker) async {
-        let presence = WorkerPresence(
-            machine: MachineName.current, process: Int64(ProcessInfo.processInfo.processIdentifier), began: Date(),
-            limits: core.claimLimits, resolves: core.resolve != nil)
         var idleRounds = 0
         repeat {
             let progress = state.withLock { $0.reportedProgress }
             idleRounds = progress.isEmpty ? idleRounds + 1 : 0
             if idleRounds <= 1 || core.store.isShared && idleRounds % 6 == 0 {
                 // Nothing depends on it. The turn reports outages.
-                try? await core.store.report(presence, of: worker, progress)
+                try? await core.store.report(presence(), of: worker, progress)
             }
             // Reports don't affect the queue, so a test's clock needn't advance for them.
             try? await Task.sleep(for: WorkerPresence.reportInterval)
         } while !Task.isCancelled
+    }
+
+    /// Reports that the worker has ended because of an error, so that other processes can show why it is gone.
+    func report(_ error: TransferError, of worker: QueueWorker) async {
+        try? await core.store.report(presence(failure: error.storedLine), of: worker, [])
+    }
+
+    private func presence(failure: String? = nil) -> WorkerPresence {
+        WorkerPresence(
+            machine: MachineName.current, process: Int64(ProcessInfo.processInfo.processIdentifier), began: began,
+            limits: core.claimLimits, resolves: core.resolve != nil, failure: failure)
     }
 
     func addProgress(to snapshot: inout QueueSnapshot) {

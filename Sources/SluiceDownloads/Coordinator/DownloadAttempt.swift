@@ -211,7 +211,8 @@ struct DownloadAttempt: Sendable {
             // In a queue, the other transfer ends sooner or later. It may belong to a worker that was suspended and lost its lease. The
             // caller of a list doesn't wait that long.
             if !engine.isAwaited {
-                return postponed(for: configuration.lease, error, .postponed(by: configuration.lease))
+                let lease = configuration.lease
+                return postponed(for: lease, error, .postponed(by: lease, because: error))
             }
             if engine.core.store.isShared {
                 return retryOrFail(error, isTransient: true, retryAfter: configuration.lease)
@@ -292,7 +293,7 @@ struct DownloadAttempt: Sendable {
             let delay = configuration.retries.delay(beforeRetry: 1, retryAfter: retryAfter, using: &random)
         {
             settled = settledJob(
-                .postponed(by: delay), .retrying(download: id, error: error, delay: delay))
+                .postponed(by: delay, because: error), .retrying(download: id, error: error, delay: delay))
         } else if isTransient,
             let delay = configuration.retries.delay(
                 beforeRetry: error.attempts, retryAfter: retryAfter, using: &random)
@@ -324,7 +325,7 @@ struct DownloadAttempt: Sendable {
 
     private func waitsForHost(_ error: TransferError) -> SettledJob {
         let pause = configuration.circuitBreaker?.pause ?? .zero
-        return postponed(for: pause, error, .postponed(by: pause), report(on: error))
+        return postponed(for: pause, error, .postponed(by: pause, because: error), report(on: error))
     }
 
     /// Makes the job wait, without using up an attempt.

@@ -31,9 +31,10 @@ extension DownloadCoordinator {
         return Inspection(snapshot: snapshot, workers: workers, outlook: outlook)
     }
 
-    /// Whether a worker has reported lately. The worker of a queue that isn't shared is in this process.
+    /// Whether a worker hasn't failed, and has reported lately. The worker of a queue that isn't shared is in this process.
     package func responds(_ worker: SeenWorker, now: Date) -> Bool {
-        !store.isShared || now.timeIntervalSince(worker.seen) < WorkerPresence.patience
+        worker.presence.failure == nil
+            && (!store.isShared || now.timeIntervalSince(worker.seen) < WorkerPresence.patience)
     }
 
     /// The first downloads that a filter lets through. The progress of those that run here is current.

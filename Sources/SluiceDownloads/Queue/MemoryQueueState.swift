@@ -245,9 +245,9 @@ struct MemoryQueueState {
             return false
         }
         endLease(id, job)
-        if let failure = settlement.outcome.failure {
-            job.download.failureCount += 1
-            job.download.error = failure.kept(for: job.download.request.url)
+        if settlement.outcome.failure != nil { job.download.failureCount += 1 }
+        if let error = settlement.outcome.error {
+            job.download.error = error.kept(for: job.download.request.url)
         }
         if let host = settlement.outcome.newHost { job.host = host }
         switch settlement.outcome {
@@ -534,6 +534,10 @@ struct MemoryQueueState {
     }
 
     mutating func report(_ presence: WorkerPresence, of worker: QueueWorker, _ progress: [ReportedProgress]) {
+        presences = presences.filter { _, report in
+            report.presence.failure == nil || report.presence.machine != presence.machine
+                || Date(queueTime: report.seen + ahead) >= presence.began
+        }
         presences[worker] = (presence, now)
         for one in progress where jobs[one.job]?.lease?.worker == worker { jobs[one.job]?.lease?.progress = one }
     }

@@ -44,7 +44,8 @@ public struct QueueEvent: Sendable, Hashable, Codable, Identifiable {
         public static let started = Kind(rawValue: "started")
         /// An attempt failed, and another one follows after a delay.
         public static let retrying = Kind(rawValue: "retrying")
-        /// The download was stopped and went back to waiting, because its process ended or stopped responding.
+        /// The download was stopped and went back to waiting: its process ended or stopped responding, or the attempt couldn't be made now,
+        /// for the reason in ``QueueEvent/message``.
         public static let released = Kind(rawValue: "released")
         /// The download is paused.
         public static let paused = Kind(rawValue: "paused")
@@ -129,7 +130,8 @@ struct EventContent {
         case .retry(_, let error):
             message = error.storedLine
             if state == .waiting { kind = .retrying }
-        case .moved, .postponed, .released, .cancelled, nil: break
+        case .postponed(_, _, let reason): message = reason?.storedLine
+        case .moved, .released, .cancelled, nil: break
         }
     }
 

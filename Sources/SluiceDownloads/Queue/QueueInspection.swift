@@ -105,26 +105,31 @@ package struct WorkerPresence: Sendable, Hashable {
     package var limits: DownloadCoordinator.Limits
     /// Whether it can resolve requests that have an identifier instead of a URL.
     package var resolves: Bool
+    /// The description of the error that ended the worker, such as a full disk; `nil` for a worker that runs.
+    package var failure: String?
 
     package init(
-        machine: String, process: Int64, began: Date, limits: DownloadCoordinator.Limits, resolves: Bool
+        machine: String, process: Int64, began: Date, limits: DownloadCoordinator.Limits, resolves: Bool,
+        failure: String? = nil
     ) {
         self.machine = machine
         self.process = process
         self.began = began
         self.limits = limits
         self.resolves = resolves
+        self.failure = failure
     }
 
     /// Reads what a store has kept. A limit that another program has written may be less than 1, the smallest valid one.
     package init(
-        machine: String, process: Int64, began: Int64, total: Int, perHost: Int?, perUser: Int?, resolves: Bool
+        machine: String, process: Int64, began: Int64, total: Int, perHost: Int?, perUser: Int?, resolves: Bool,
+        failure: String?
     ) {
         self.init(
             machine: machine, process: process, began: Date(queueTime: began),
             limits: DownloadCoordinator.Limits(
                 total: max(1, total), perHost: perHost.map { max(1, $0) }, perUser: perUser.map { max(1, $0) }),
-            resolves: resolves)
+            resolves: resolves, failure: failure)
     }
 
     /// How often a worker reports while it has running jobs. An idle one does it every 30 seconds.

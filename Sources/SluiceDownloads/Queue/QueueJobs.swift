@@ -132,8 +132,9 @@ package struct JobSettlement: Sendable, Hashable {
         case retry(after: Duration, TransferError)
         /// The job wasn't completed and goes back to waiting.
         case released
-        /// The job wasn't completed and waits for a delay, and for another host if there is one. This doesn't use up an attempt.
-        case postponed(by: Duration, host: String? = nil)
+        /// The job wasn't completed and waits for a delay, and for another host if there is one. This doesn't use up an attempt. The
+        /// queue keeps the reason for display.
+        case postponed(by: Duration, host: String? = nil, because: TransferError? = nil)
         /// The job goes back to waiting, for the host that its resolution named.
         case moved(host: String)
         /// The job was stopped because it was cancelled. If it has been enqueued again since, it goes back to waiting.
@@ -147,10 +148,15 @@ package struct JobSettlement: Sendable, Hashable {
             }
         }
 
+        /// The error that the queue keeps.
+        package var error: TransferError? {
+            if case .postponed(_, _, let reason) = self { reason } else { failure }
+        }
+
         /// The time until the job may be claimed again.
         package var delay: Duration? {
             switch self {
-            case .retry(let delay, _), .postponed(let delay, _): delay
+            case .retry(let delay, _), .postponed(let delay, _, _): delay
             case .done, .failed, .released, .moved, .cancelled: nil
             }
         }
@@ -158,7 +164,7 @@ package struct JobSettlement: Sendable, Hashable {
         /// A different host that the job waits for from now on.
         package var newHost: String? {
             switch self {
-            case .postponed(_, let host): host
+            case .postponed(_, let host, _): host
             case .moved(let host): host
             case .done, .failed, .retry, .released, .cancelled: nil
             }

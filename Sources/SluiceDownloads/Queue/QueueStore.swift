@@ -119,6 +119,9 @@ package protocol QueueStore: Sendable {
 
     /// Stores what a worker says about itself and its running jobs, until it detaches or its jobs are taken back because it is dead. It is
     /// only shown, so a crash of the machine may lose it.
+    ///
+    /// A worker that has failed reports why after it has detached. This is stored for a day, or until a later worker of the same machine
+    /// reports.
     func report(_ presence: WorkerPresence, of worker: QueueWorker, _ progress: [ReportedProgress]) async throws
 
     /// Returns the workers that have reported, sorted by machine and process.

@@ -116,7 +116,8 @@ public struct QueuedDownload: Sendable, Hashable, Identifiable {
     public var failureCount: Int
     /// The size of the file in bytes, if the download is done.
     public var fileSize: Int64?
-    /// The error of the last failed attempt, without its cause; `nil` if there was none, or if the download is done.
+    /// The error of the last attempt that failed or had to be postponed, without its cause; `nil` if there was none, or if the download is
+    /// done.
     ///
     /// If an earlier version of Sluice stored the error, its code is `unknown`, and its message is the whole description.
     public var error: TransferError?

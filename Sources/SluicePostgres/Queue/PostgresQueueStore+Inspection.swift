@@ -155,6 +155,7 @@ extension PostgresQueueStore {
                 .integer(presence.began.queueTime), .integer(Int64(limits.total)),
                 limits.perHost.map { .integer(Int64($0)) } ?? .null,
                 limits.perUser.map { .integer(Int64($0)) } ?? .null, .bool(presence.resolves),
+                presence.failure.map { .text($0) } ?? .null,
                 .integers(progress.map(\.job.rawValue)), .integers(progress.map(\.receivedBytes)),
                 .integers(progress.map(\.totalBytes)),
             ])
@@ -177,7 +178,7 @@ extension PostgresQueueStore {
                     machine: try row.value("machine"), process: try row.value("process"),
                     began: try row.value("began"), total: try row.value("total"),
                     perHost: try row.value("per_host"), perUser: try row.value("per_user"),
-                    resolves: try row.value("resolves"))
+                    resolves: try row.value("resolves"), failure: try row.value("failure"))
                 return SeenWorker(
                     name: try row.value("worker"), presence: presence, seen: Date(queueTime: try row.value("seen")),
                     runningCount: try row.value("number"),

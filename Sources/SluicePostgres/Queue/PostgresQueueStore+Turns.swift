@@ -73,7 +73,7 @@ extension PostgresQueueStore {
             "settle",
             [
                 .bool(isAgain), .integers(settlements.map(\.lease.job.rawValue)),
-                .integers(settlements.map(\.lease.token)), .integers(outcomes.map { Int64($0.state.rawValue) }),
+                .integers(settlements.map(\.lease.token)), .integers(outcomes.map(\.state)),
                 .integers(outcomes.map(\.amount)), .texts(outcomes.map(\.message)), .texts(outcomes.map(\.error)),
                 .texts(outcomes.map(\.host)),
                 .integers(reports.map(\.report)),
@@ -192,15 +192,17 @@ extension ClaimedJob {
 
 extension JobSettlement.Outcome {
     /// The parameters of the function `settle`.
-    fileprivate var columns: (state: JobState, amount: Int64?, message: String?, error: String?, host: String?) {
-        let (message, error) = (failure?.storedLine, failure?.stored)
-        return switch self {
-        case .done(let bytes): (.done, bytes, nil, nil, nil)
-        case .failed: (.failed, nil, message, error, nil)
-        // A delay without a message isn't a failure.
-        case .retry, .postponed: (.delayed, delay?.milliseconds, message, error, newHost?.storedHost)
-        case .moved, .released, .cancelled: (.ready, nil, nil, nil, newHost?.storedHost)
-        }
+    fileprivate var columns: (state: Int64, amount: Int64?, message: String?, error: String?, host: String?) {
+        let state =
+            switch self {
+            case .done: JobState.done.rawValue
+            case .failed: JobState.failed.rawValue
+            case .retry: JobState.delayed.rawValue
+            case .postponed: PostgresQueueSchema.postponed
+            case .moved, .released, .cancelled: JobState.ready.rawValue
+            }
+        let amount = if case .done(let bytes) = self { bytes } else { delay?.milliseconds }
+        return (Int64(state), amount, error?.storedLine, error?.stored, newHost?.storedHost)
     }
 }
 

@@ -106,6 +106,12 @@ extension PageHTML {
                     + "<code>sluice queue work</code>.")
         }
         for worker in queue.workers where !worker.isResponding {
+            if let failure = worker.failure {
+                alerts.append(
+                    "The worker on \(escaped(worker.machine)) (process \(worker.process)) stopped at \(time(worker.seen)): "
+                        + escaped(failure))
+                continue
+            }
             let jobs = worker.runningCount == 1 ? "1 download" : "\(worker.runningCount) downloads"
             let effect =
                 worker.runningCount == 0

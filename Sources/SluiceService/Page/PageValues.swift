@@ -85,6 +85,8 @@ package enum PageValues {
         var perHost: Int?
         var perUser: Int?
         var resolves: Bool
+        /// Why it ended, if it has failed.
+        var failure: String?
     }
 
     struct Queue: Encodable, Sendable {
@@ -230,7 +232,8 @@ extension PageValues.Queue {
                     name: worker.name, machine: presence.machine, process: presence.process, began: presence.began,
                     seen: worker.seen, isResponding: responds(worker), runningCount: worker.runningCount,
                     leaseEnd: worker.leaseEnd, total: presence.limits.total, perHost: presence.limits.perHost,
-                    perUser: presence.limits.perUser, resolves: presence.resolves)
+                    perUser: presence.limits.perUser, resolves: presence.resolves,
+                    failure: presence.failure.map { Redaction().redacted($0) })
             }, minutes: minutes)
     }
 }

@@ -84,7 +84,7 @@ extension QueuePage {
 
     /// The number of running downloads above a list of all.
     static let runningRows = 20
-    /// A worker that doesn't respond and runs nothing is forgotten after a while.
+    /// A worker that doesn't respond and runs nothing is forgotten after a while, unless it has said why it ended.
     private static let memory: TimeInterval = 600
 
     func inspection() async throws -> (queue: PageValues.Queue, outlook: QueueOutlook) {
@@ -95,7 +95,8 @@ extension QueuePage {
         }
         var queue = PageValues.Queue(inspection, minutes, configuration) { downloads.responds($0, now: now) }
         queue.workers.removeAll {
-            !$0.isResponding && $0.runningCount == 0 && now.timeIntervalSince($0.seen) > Self.memory
+            !$0.isResponding && $0.failure == nil && $0.runningCount == 0
+                && now.timeIntervalSince($0.seen) > Self.memory
         }
         return (queue, inspection.outlook)
     }

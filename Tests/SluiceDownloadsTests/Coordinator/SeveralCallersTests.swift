@@ -208,7 +208,10 @@ import Testing
             downloads.start()
             let handles = try await downloads.enqueue(try requests(["a", "b", "c"], origin, directory))
             try await time.sleeper(until: .seconds(1))
-            #expect((downloads.failure as? TransferError)?.fileError?.code == .noSpace)
+            let failure = try #require(downloads.failure as? TransferError)
+            #expect(failure.fileError?.code == .noSpace)
+            // Others see why the worker is gone.
+            #expect(try await downloads.inspect().workers.map(\.presence.failure) == [failure.description])
             #expect(try await downloads.snapshot().counts == [.waiting: 3])
             // It can be stopped and started while it waits.
             await downloads.stop()
@@ -218,6 +221,7 @@ import Testing
             isFull.withLock { $0 = false }
             time.advance(by: .seconds(1))
             for handle in handles { #expect(try await handle.result.state == .done) }
+            #expect(try await downloads.inspect().workers.map(\.presence.failure) == [nil])
             await downloads.stop()
             #expect(downloads.failure == nil)
         }

@@ -150,6 +150,30 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a worker that has failed is shown until a later one begins on its machine`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            func presence(_ machine: String, failure: String? = nil) -> WorkerPresence {
+                WorkerPresence(
+                    machine: machine, process: 4711, began: Date(queueTime: fixture.time.queueTime.now()),
+                    limits: .init(total: 8), resolves: false, failure: failure)
+            }
+            func failures() async throws -> [String?] { try await fixture.store.workers().map(\.presence.failure) }
+            let (failed, neighbor) = (presence("studio-1", failure: "The disk is full."), presence("studio-1"))
+            fixture.time.advance(by: .seconds(1))
+            try await fixture.store.report(failed, of: fixture.worker, [])
+            #expect(try await failures() == ["The disk is full."])
+            fixture.time.advance(by: .seconds(1))
+            // It was already running.
+            try await fixture.store.report(neighbor, of: QueueWorker(name: "neighbor"), [])
+            try await fixture.store.report(presence("studio-2"), of: QueueWorker(name: "remote"), [])
+            #expect(try await failures().compactMap(\.self) == ["The disk is full."])
+            #expect(try await failures().count == 3)
+            try await fixture.store.report(presence("studio-1"), of: QueueWorker(name: "later"), [])
+            #expect(try await failures() == [nil, nil, nil])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `the running jobs are counted as the limits count them`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             #expect(try await fixture.store.runningCounts() == RunningCounts())

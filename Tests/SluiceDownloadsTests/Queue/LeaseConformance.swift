@@ -101,6 +101,27 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a postponed job keeps the reason, which doesn't count as a failure`(_ kind: StoreKind) async throws {
+        try await StoreFixture.with(kind) { fixture in
+            let id = try await fixture.add("a")
+            let locked = TransferError.sample("Another process is writing the file.")
+            for _ in 1...2 {
+                try await fixture.settle(
+                    try await fixture.claim()[0], .postponed(by: .seconds(5), because: locked))
+                let job = try #require(try await fixture.job(id))
+                #expect(job.state == .waiting && job.failureCount == 0 && job.message == locked.description)
+                fixture.time.advance(by: .seconds(5))
+            }
+            let last = try await fixture.store.events(after: nil, atMost: 99).last
+            #expect(last?.kind == .released && last?.message == locked.description)
+            let claimed = try await fixture.claim()[0]
+            #expect(claimed.failures == 0)
+            try await fixture.settle(claimed, .done(bytes: 1))
+            #expect(try await fixture.job(id)?.error == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `an expired lease still counts until a worker claims`(_ kind: StoreKind) async throws {
         try await StoreFixture.with(kind) { fixture in
             for name in ["a", "b"] { try await fixture.add(name) }

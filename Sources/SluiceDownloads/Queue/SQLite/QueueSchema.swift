@@ -15,7 +15,7 @@ import SluiceDatabase
 enum QueueSchema {
     static let current = DatabaseSchema(
         application: 0x534C_4451 /* SLDQ */,
-        migrations: [version1, version2, version3, version4, version5, version6, version7, version8])
+        migrations: [version1, version2, version3, version4, version5, version6, version7, version8, version9])
 
     private static let version1: @Sendable (Database) throws -> Void = { database in
         try database.execute(
@@ -264,5 +264,10 @@ enum QueueSchema {
                     resolves INTEGER NOT NULL
                 ) WITHOUT ROWID;
                 """)
+    }
+
+    /// Why a worker ended.
+    private static let version9: @Sendable (Database) throws -> Void = { database in
+        try database.execute(sql: "ALTER TABLE presence ADD COLUMN failure TEXT")
     }
 }

@@ -117,13 +117,18 @@ extension SQLiteQueueStore {
     ) async throws {
         try await write { database, now in
             try database.run(
+                "DELETE FROM presence WHERE failure IS NOT NULL AND (machine = ? AND seen < ? OR seen < ?)",
+                [presence.machine, presence.began.queueTime, now - 86_400_000])
+            try database.run(
                 """
-                INSERT OR REPLACE INTO presence (worker, machine, process, began, seen, total, per_host, per_user, resolves)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT OR REPLACE INTO presence
+                    (worker, machine, process, began, seen, total, per_host, per_user, resolves, failure)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
                 [
                     worker.name, presence.machine, presence.process, presence.began.queueTime, now,
                     presence.limits.total, presence.limits.perHost, presence.limits.perUser, presence.resolves,
+                    presence.failure,
                 ])
             for one in progress {
                 try database.run(
@@ -136,7 +141,7 @@ extension SQLiteQueueStore {
     package func workers() async throws -> [SeenWorker] {
         try await read { database, _ in
             let query = """
-                SELECT worker, machine, process, began, seen, presence.total, per_host, per_user, resolves,
+                SELECT worker, machine, process, began, seen, presence.total, per_host, per_user, resolves, failure,
                     (SELECT count(*) FROM job WHERE job.worker = presence.worker AND state = \(JobState.running)) AS running,
                     (SELECT min(lease_until) FROM job WHERE job.worker = presence.worker AND state = \(JobState.running)) AS lease
                 FROM presence ORDER BY machine, process, worker
@@ -146,7 +151,7 @@ extension SQLiteQueueStore {
                     machine: try row.value("machine"), process: try row.value("process"),
                     began: try row.value("began"), total: try row.value("total"),
                     perHost: try row.value("per_host"), perUser: try row.value("per_user"),
-                    resolves: try row.value("resolves"))
+                    resolves: try row.value("resolves"), failure: try row.value("failure"))
                 return SeenWorker(
                     name: try row.value("worker"), presence: presence,
                     seen: Date(queueTime: try row.value("seen")), runningCount: try row.value("running"),

@@ -92,8 +92,8 @@ extension Database {
                 not_before = iif(is_cancelled, NULL, ?), failures = failures + ?,
                 message = coalesce(?, message), error = coalesce(?, error)
                 """
-            let failure = outcome.failure
-            arguments = [outcome.newHost, now, due, failures, failure?.storedLine, failure?.stored]
+            let error = outcome.error
+            arguments = [outcome.newHost, now, due, failures, error?.storedLine, error?.stored]
         }
         arguments += [settlement.lease.job.rawValue, settlement.lease.token]
         try run(

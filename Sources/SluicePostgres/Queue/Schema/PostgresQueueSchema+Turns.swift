@@ -43,8 +43,8 @@ extension PostgresQueueSchema {
             END IF;
         END $$
         """,
-        // Records outcomes as the states that follow: done, failed, delayed (to retry, or only postponed if there is no message), or ready
-        // (released or cancelled). Returns the positions of settlements whose leases are no longer valid. A released or postponed job may
+        // Records outcomes as the states that follow: done, failed, delayed (to retry), or ready (released or cancelled). A postponed job is
+        // delayed too, but hasn't failed; an earlier version's outcome for that is delayed without a message. Returns the positions of settlements whose leases are no longer valid. A released or postponed job may
         // get a different host. p_again says that the same settlements may already have been committed.
         """
         CREATE FUNCTION settle(
@@ -86,7 +86,10 @@ extension PostgresQueueSchema {
                 END LOOP;
             END IF;
             WITH held AS MATERIALIZED (
-                SELECT settlement.*, job.queue, job.host AS old_host, job.charged, \(isPaused) AS is_paused
+                SELECT settlement.job, CASE outcome WHEN \(postponed) THEN \(delayed) ELSE outcome END AS outcome, amount,
+                    settlement.message, settlement.error, settlement.host, position,
+                    outcome <> \(postponed) AND settlement.message IS NOT NULL AS has_failed,
+                    job.queue, job.host AS old_host, job.charged, \(isPaused) AS is_paused
                 FROM unnest(p_jobs, p_tokens, p_outcomes, p_amounts, p_messages, p_errors, p_hosts) WITH ORDINALITY
                     AS settlement (job, token, outcome, amount, message, error, host, position)
                 \(job("settlement.job")) WHERE job.state = \(running) AND job.token = settlement.token),
@@ -99,7 +102,7 @@ extension PostgresQueueSchema {
                         host = coalesce(held.host, job.host),
                         ended = CASE WHEN outcome IN (\(done), \(failed)) OR is_cancelled THEN v_now END,
                         not_before = CASE WHEN outcome = \(delayed) AND NOT is_cancelled THEN v_now + amount END,
-                        failures = failures + CASE WHEN outcome IN (\(failed), \(delayed)) AND held.message IS NOT NULL THEN 1 ELSE 0 END,
+                        failures = failures + has_failed::int,
                         bytes = CASE WHEN outcome = \(done) THEN amount ELSE bytes END,
                         message = CASE outcome WHEN \(done) THEN NULL ELSE coalesce(held.message, job.message) END,
                         error = CASE outcome WHEN \(done) THEN NULL ELSE coalesce(held.error, job.error) END,
@@ -114,7 +117,9 @@ extension PostgresQueueSchema {
                     SELECT p_queue, last.number + row_number() OVER (ORDER BY position), v_now, job,
                         CASE state WHEN \(done) THEN 'done' WHEN \(failed) THEN 'failed' WHEN \(cancelled) THEN 'cancelled' \
         WHEN \(paused) THEN 'paused'
-                            WHEN \(delayed) THEN CASE WHEN p_messages[position] IS NULL THEN 'released' ELSE 'retrying' END
+                            WHEN \(delayed) THEN CASE
+                                WHEN p_outcomes[position] = \(postponed) OR p_messages[position] IS NULL THEN 'released'
+                                ELSE 'retrying' END
                             ELSE 'released' END,
                         '', '', CASE WHEN p_outcomes[position] = \(done) THEN p_amounts[position] END, p_messages[position]
                     FROM unnest(v_settled, v_jobs, v_states) AS settled (position, job, state),

@@ -172,8 +172,9 @@ extension PostgresQueueSchema {
     // MARK: Changes and claims
 
     /// Functions that version 1 already had, in their current form.
-    private static let changedFunctions = settlementFunctions.filter { $0.contains("CREATE FUNCTION settle(") }
-        .map { $0.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION") }
+    private static let changedFunctions = settleFunctions.map(replacing)
+
+    static let settleFunctions = settlementFunctions.filter { $0.contains("CREATE FUNCTION settle(") }
 
     private static let otherFunctions = [changeFunction, releaseFunction]
 

@@ -26,7 +26,9 @@ enum PostgresQueueSchema {
     static func schema(namespace: String) -> PostgresSchema {
         PostgresSchema(
             application: "queue", namespace: namespace,
-            migrations: [version1, version2, version3, version4, version5, version6, version7, version8, version9])
+            migrations: [version1, version2, version3, version4, version5, version6, version7, version8, version9,
+                version10,
+            ])
     }
 
     private static let version1 = tables + functions
@@ -108,9 +110,16 @@ enum PostgresQueueSchema {
         reportFunction, "DROP FUNCTION detach", detachFunction,
     ]
 
+    /// A postponed job keeps the reason, and a worker that has failed tells why.
+    private static let version10 =
+        settleFunctions.map(replacing) + ["ALTER TABLE presence ADD COLUMN failure text", replacing(reportFunction)]
+
     private static let replacedFunctions =
-        functions.filter { $0.contains("CREATE FUNCTION") }
-        .map { $0.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION") }
+        functions.filter { $0.contains("CREATE FUNCTION") }.map(replacing)
+
+    static func replacing(_ function: String) -> String {
+        function.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION")
+    }
 
     /// Settings of the functions that operations call. Plans are made once per session, and must be good even without statistics
     /// or with those of an empty queue: the planner then assumes that a whole queue is one row. So each statement can run only one way.
@@ -137,6 +146,8 @@ enum PostgresQueueSchema {
     /// The states, as the functions name them. See ``JobState``.
     static let (ready, running, delayed, paused) = (JobState.ready, JobState.running, JobState.delayed, JobState.paused)
     static let (done, failed, cancelled) = (JobState.done, JobState.failed, JobState.cancelled)
+    /// The outcome of a postponed job, which is delayed afterward.
+    static let postponed = 20
     static let (waiting, ended, unfinished) = (JobState.waiting, JobState.ended, JobState.unfinished)
 
     private static let tables: [String] = [
@@ -489,20 +500,22 @@ extension PostgresQueueSchema {
         """,
     ]
 
-    /// Replaces what a worker has said about itself and its running jobs. A worker that hasn't reported for a day is forgotten.
+    /// Replaces what a worker has said about itself and its running jobs. A worker that hasn't reported for a day is forgotten, and so is one
+    /// that had failed before this one began on the same machine.
     static let reportFunction = """
         CREATE FUNCTION report(
             p_queue int8, p_now int8, p_worker text, p_machine text, p_process int8, p_began int8, p_total int8, p_per_host int8,
-            p_per_user int8, p_resolves bool, p_jobs int8[], p_received int8[], p_totals int8[]
+            p_per_user int8, p_resolves bool, p_failure text, p_jobs int8[], p_received int8[], p_totals int8[]
         ) RETURNS void LANGUAGE plpgsql \(planning) AS $$
         DECLARE
             v_now int8 := moment(p_now);
         BEGIN
-            DELETE FROM presence WHERE queue = p_queue AND seen < v_now - 86400000;
-            INSERT INTO presence (queue, worker, machine, process, began, seen, total, per_host, per_user, resolves)
-                VALUES (p_queue, p_worker, p_machine, p_process, p_began, v_now, p_total, p_per_host, p_per_user, p_resolves)
+            DELETE FROM presence WHERE queue = p_queue
+                AND (seen < v_now - 86400000 OR failure IS NOT NULL AND machine = p_machine AND seen < p_began);
+            INSERT INTO presence (queue, worker, machine, process, began, seen, total, per_host, per_user, resolves, failure)
+                VALUES (p_queue, p_worker, p_machine, p_process, p_began, v_now, p_total, p_per_host, p_per_user, p_resolves, p_failure)
                 ON CONFLICT (queue, worker) DO UPDATE SET seen = v_now, total = p_total, per_host = p_per_host,
-                    per_user = p_per_user, resolves = p_resolves;
+                    per_user = p_per_user, resolves = p_resolves, failure = p_failure;
             DELETE FROM progress WHERE queue = p_queue AND worker = p_worker;
             INSERT INTO progress (queue, job, worker, received, total)
                 SELECT p_queue, job, p_worker, received, total

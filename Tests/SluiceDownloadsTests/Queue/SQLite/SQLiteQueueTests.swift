@@ -268,7 +268,7 @@ import Testing
     @Test func `damaged, newer and foreign files are refused`() async throws {
         try await withQueueFile { url in
             try await SQLiteQueueStore.open(at: url).close()
-            for (version, code) in [(-1, QueueStoreError.Code.unusable), (9, .newerVersion)] {
+            for (version, code) in [(-1, QueueStoreError.Code.unusable), (99, .newerVersion)] {
                 let queue = try DatabaseQueue(path: url.path(percentEncoded: false))
                 try await queue.write { try $0.execute(sql: "PRAGMA user_version = \(version)") }
                 try queue.close()

@@ -174,8 +174,9 @@ struct QueueModel {
             case .retry(let delay, let error):
                 (job.state, job.failures, job.message) = (.waiting, job.failures + 1, error.description)
                 job.notBefore = now + delay.components.seconds * 1000
-            case .postponed(let delay, let host):
+            case .postponed(let delay, let host, let reason):
                 (job.state, job.host) = (.waiting, host ?? job.host)
+                job.message = reason?.description ?? job.message
                 job.notBefore = now + delay.components.seconds * 1000
             case .moved(let host): (job.state, job.host) = (.waiting, host)
             case .released, .cancelled: job.state = .waiting
@@ -191,7 +192,8 @@ struct QueueModel {
         case .failed(let error): record(lease.job, kind, message: error.description)
         case .retry(_, let error):
             record(lease.job, kind == "released" ? "retrying" : kind, message: error.description)
-        case .moved, .postponed, .released, .cancelled: record(lease.job, kind)
+        case .postponed(_, _, let reason): record(lease.job, kind, message: reason?.description)
+        case .moved, .released, .cancelled: record(lease.job, kind)
         }
         return true
     }

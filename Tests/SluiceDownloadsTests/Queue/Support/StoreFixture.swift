@@ -162,6 +162,7 @@ extension JobSettlement.Outcome {
     static let samples: [Self] = [
         .done(bytes: 7), .failed(message: "gone"), .retry(after: .seconds(5), message: "slow"), .released, .cancelled,
         .moved(host: "y.example"), .postponed(by: .seconds(5)), .postponed(by: .seconds(5), host: "z.example"),
+        .postponed(by: .seconds(5), because: .sample("locked")),
     ]
 }
 
