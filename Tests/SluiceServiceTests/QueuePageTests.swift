@@ -58,6 +58,21 @@ private struct PageScene: Sendable {
 private func state(_ download: [String: Any]?) -> String? { download?["state"] as? String }
 
 @Suite struct `A queue's page` {
+    @Test func `says why a worker is gone`() async throws {
+        let scene = PageScene()
+        let presence = WorkerPresence(
+            machine: "studio-1", process: 4711, began: Date(), limits: .init(total: 8), resolves: false,
+            failure: "/music/<b>: No space left on device. https://ann:secret@a.example/")
+        try await scene.downloads.store.report(presence, of: QueueWorker(name: "w"), [])
+        let html = try await scene.text("/")
+        #expect(html.contains("The worker on studio-1 (process 4711) stopped at "))
+        #expect(html.contains("/music/&lt;b&gt;: No space left on device.") && html.contains("<b>stopped</b>"))
+        #expect(!html.contains("secret") && !html.contains("hasn't reported"))
+        let workers = try #require(try await scene.json("/api/v1/queue")["workers"] as? [[String: Any]])
+        #expect(workers.map { $0["isResponding"] as? Bool } == [false])
+        #expect((workers[0]["failure"] as? String)?.hasPrefix("/music/<b>: No space") == true)
+    }
+
     @Test func `shows the queue without secrets, and what it shows is escaped`() async throws {
         let scene = PageScene()
         try await scene.downloads.enqueue([scene.request(1, user: "<script>alert(1)</script>")], batch: "a&b\u{202E}")

@@ -305,9 +305,12 @@ extension PageHTML {
                 "\(worker.total) in total", worker.perHost.map { "\($0) per host" },
                 worker.perUser.map { "\($0) per user" }, worker.resolves ? "resolves identifiers" : nil,
             ].compactMap(\.self).joined(separator: ", ")
+            let problem =
+                worker.isResponding
+                ? "" : worker.failure == nil ? ", <b>doesn't respond</b>" : ", <b>stopped</b>"
             return
-                "<tr\(worker.isResponding ? "" : " class=\"failed\"")><td>\(escaped(worker.machine))</td><td class=n>\(worker.process)</td>"
-                + "<td class=n>\(worker.runningCount)</td><td>\(limits)</td><td>\(time(worker.seen))</td>"
+                "<tr\(problem.isEmpty ? "" : " class=\"failed\"")><td>\(escaped(worker.machine))</td><td class=n>\(worker.process)</td>"
+                + "<td class=n>\(worker.runningCount)</td><td>\(limits)</td><td>\(time(worker.seen))\(problem)</td>"
                 + "<td>\(worker.leaseEnd.map { time($0) } ?? "")</td></tr>"
         }
         return """

@@ -211,7 +211,9 @@ import Testing
             let failure = try #require(downloads.failure as? TransferError)
             #expect(failure.fileError?.code == .noSpace)
             // Others see why the worker is gone.
-            #expect(try await downloads.inspect().workers.map(\.presence.failure) == [failure.description])
+            let workers = try await downloads.inspect().workers
+            #expect(workers.map(\.presence.failure) == [failure.description])
+            #expect(workers.map { downloads.responds($0, now: Date()) } == [false])
             #expect(try await downloads.snapshot().counts == [.waiting: 3])
             // It can be stopped and started while it waits.
             await downloads.stop()
