@@ -26,8 +26,8 @@ enum PostgresQueueSchema {
     static func schema(namespace: String) -> PostgresSchema {
         PostgresSchema(
             application: "queue", namespace: namespace,
-            migrations: [version1, version2, version3, version4, version5, version6, version7, version8, version9,
-                version10,
+            migrations: [
+                version1, version2, version3, version4, version5, version6, version7, version8, version9, version10,
             ])
     }
 
