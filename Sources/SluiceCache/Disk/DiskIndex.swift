@@ -40,9 +40,8 @@ enum DiskIndex {
 
     /// The bytes that a response's row counts, including its body, or `nil` if a server announces so many that the number overflows.
     static func size(of head: StoredResponse.Head, bytes: Int64, key: ResourceKey) -> Int64? {
-        let texts = [key.text, head.fields.lines, head.variant.lines]
-        let (sum, overflows) = bytes.addingReportingOverflow(
-            Int64(max(overhead, texts.reduce(0) { $0 + $1.utf8.count })))
+        let texts = key.text.utf8.count + head.fields.linesSize + head.variant.lines.utf8.count
+        let (sum, overflows) = bytes.addingReportingOverflow(Int64(max(overhead, texts)))
         return overflows ? nil : sum
     }
 
@@ -187,6 +186,8 @@ enum DiskIndex {
         case rows([Int64])
         /// All rows of the key.
         case all
+        /// The key has no rows.
+        case nothing
     }
 
     // MARK: Reading
@@ -493,10 +494,12 @@ extension DiskIndex {
     static func markLeaving(
         _ key: ResourceKey, _ variant: String?, _ replaced: Replaced, writer: Int, in database: Database
     ) throws -> [Entry] {
+        if case .nothing = replaced { return [] }
         let sql = "SELECT \(Entry.columns), variant FROM entry WHERE key = ? AND state = 0"
         let rows = try Row.fetchAll(database.cachedStatement(sql: sql), arguments: [key.text])
         let leaving =
             switch replaced {
+            case .nothing: [Row]()
             case .all: rows
             case .rows(let ids): rows.filter { ids.contains($0[0]) || String.fromDatabaseValue($0[4]) == variant }
             }

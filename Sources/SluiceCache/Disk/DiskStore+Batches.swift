@@ -22,8 +22,9 @@ extension DiskStore {
     struct Addition: Sendable {
         let response: StoredResponse
         let key: ResourceKey
-        /// Called in the transaction that makes the response readable. If it returns false, the response isn't stored.
-        let isCurrent: @Sendable (Database) throws -> Bool
+        /// Called in the transaction that makes the response readable. If it returns false, the response isn't stored. `isFirst` says that
+        /// the index has no other response of the resource.
+        let isCurrent: @Sendable (_ database: Database, _ isFirst: Bool) throws -> Bool
     }
 
     /// The result of storing a response: its row, or `nil` if it isn't stored, and the number of entries that were evicted for it.
@@ -45,7 +46,8 @@ extension DiskStore {
         for addition in batch {
             do {
                 results.append(
-                    .success(try await store(addition.response, for: addition.key, while: addition.isCurrent)))
+                    .success(
+                        try await store(addition.response, for: addition.key) { try addition.isCurrent($0, false) }))
             } catch {
                 results.append(.failure(error))
             }
@@ -68,10 +70,13 @@ extension DiskStore {
             let digests = batch.map { Data(SHA256Digest.of($0.response.body)) }
             let times = batch.map { _ in uses.next() }
             let keys = batch.map(\.key)
-            let (inserted, evicted) = try await makeRoom(for: total, keys) { [slot, largestInIndex] database in
+            let (inserted, evicted) = try await makeRoom(for: total, keys) {
+                [slot, largestInIndex, knownKeys] database in
                 try batch.indices.map { index in
                     let (response, key) = (batch[index].response, batch[index].key)
-                    guard try batch[index].isCurrent(database) else { return Inserted.refused }
+                    let isFirst = !knownKeys.mayContain(key)
+                    guard try batch[index].isCurrent(database, isFirst) else { return Inserted.refused }
+                    knownKeys.insert(key)
                     guard response.body.count <= largestInIndex else {
                         return .writing(
                             try DiskIndex.insertWriting(
@@ -79,8 +84,8 @@ extension DiskStore {
                                 writer: slot.number, now: times[index], in: database))
                     }
                     let (id, old) = try DiskIndex.insertReady(
-                        response, digest: digests[index], key: key, replacing: .rows([]), writer: slot.number,
-                        now: times[index], in: database)
+                        response, digest: digests[index], key: key, replacing: isFirst ? .nothing : .rows([]),
+                        writer: slot.number, now: times[index], in: database)
                     return .ready(id, old: old)
                 }
             }
@@ -140,7 +145,7 @@ extension DiskStore {
             let ready = try await write(changing: writing.map(\.key)) { [slot] database in
                 try written.map { number in
                     let writing = writing[number]
-                    return try writing.addition.isCurrent(database)
+                    return try writing.addition.isCurrent(database, false)
                         ? DiskIndex.makeReady(
                             writing.row, key: writing.key, replacing: .rows([]), writer: slot.number, in: database)
                         : (false, [])

@@ -347,11 +347,11 @@ final class DiskStore: Sendable {
         changing keys: [ResourceKey], _ body: @escaping @Sendable (Database) throws -> R
     ) async throws -> R {
         try await database.grouped(mayWrite: true) { [verified, knownKeys] database in
-            for key in keys {
-                verified.forget(key)
-                knownKeys.insert(key)
-            }
-            return try body(database)
+            for key in keys { verified.forget(key) }
+            let result = try body(database)
+            // Before the commit, and after the body, which looks for keys that have no rows yet.
+            for key in keys { knownKeys.insert(key) }
+            return result
         }
     }
 

@@ -35,7 +35,7 @@ final class KnownKeys: Sendable {
 
     private let state = Lock(State())
 
-    /// Whether the key may have rows. If this is false and there are no foreign commits, it has none.
+    /// Whether the key may have rows. If this is false and there are no foreign commits, as in a transaction that writes, it has none.
     func mayContain(_ key: ResourceKey) -> Bool {
         let hash = key.hashValue
         return state.withLock { !$0.isComplete || $0.hashes.contains(hash) }

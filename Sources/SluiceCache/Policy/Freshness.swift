@@ -20,7 +20,9 @@ struct Freshness: Sendable, Hashable {
         status: Int, fields: HTTPFields, control: CacheControl, requested: HTTPDate, received: HTTPDate,
         policy: CachePolicy
     ) {
-        func date(_ name: HTTPField.Name) -> HTTPDate? { fields[name].flatMap { HTTPDate(parsing: $0, now: received) } }
+        func date(_ name: HTTPField.Name) -> HTTPDate? {
+            fields.value(of: name).flatMap { HTTPDate(parsing: $0, now: received) }
+        }
         let created = date(.date) ?? received
         if let maxAge = control.maxAge {
             lifetime = maxAge

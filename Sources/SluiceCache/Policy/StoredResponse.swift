@@ -174,9 +174,10 @@ extension HTTPFields {
     /// 6.6.1).
     func stored(receivedAt received: HTTPDate) -> HTTPFields {
         let named = namesInConnection
-        var fields = HTTPFields(
-            filter { !Self.aboutConnection.contains($0.name) && !named.contains($0.name.canonicalName) })
-        if self[.date].flatMap({ HTTPDate(parsing: $0, now: received) }) == nil {
+        var fields = filter {
+            !Self.aboutConnection.contains($0.name) && (named.isEmpty || !named.contains($0.name.canonicalName))
+        }
+        if value(of: .date).flatMap({ HTTPDate(parsing: $0, now: received) }) == nil {
             fields[.date] = received.description
         }
         return fields
@@ -205,22 +206,25 @@ extension HTTPFields {
 
     /// Whether `Vary` contains `*`, so that the response matches no other request (section 4.1).
     var variesByEverything: Bool {
-        (self[.vary] ?? "").split(separator: ",").contains { $0.trimmingSpaces() == "*" }
+        (value(of: .vary) ?? "").split(separator: ",").contains { $0.trimmingSpaces() == "*" }
     }
 
     /// The content coding, or `nil` for none.
     var contentCoding: String? {
-        self[.contentEncoding].flatMap { $0.trimmingSpaces().lowercased() == "identity" ? nil : $0 }
+        value(of: .contentEncoding).flatMap { $0.trimmingSpaces().lowercased() == "identity" ? nil : $0 }
     }
 
-    /// The names of fields that are only for the next recipient. Fields for all recipients are excluded; otherwise a server's mistake could
-    /// hide `Cache-Control: no-store` (RFC 9110, section 7.6.1).
+    /// The names of other fields that are only for the next recipient. Fields for all recipients are excluded; otherwise a server's mistake
+    /// could hide `Cache-Control: no-store` (RFC 9110, section 7.6.1).
     private var namesInConnection: Set<String> {
-        let names = (self[.connection] ?? "").split(separator: ",").map { $0.trimmingSpaces().lowercased() }
-        return Set(names).subtracting(Self.forAllRecipients.lazy.map(\.canonicalName))
+        guard let connection = value(of: .connection) else { return [] }
+        let names = connection.split(separator: ",").compactMap { HTTPField.Name($0.trimmingSpaces()) }
+        return Set(
+            names.lazy.filter { !Self.aboutConnection.contains($0) && !Self.forAllRecipients.contains($0) }
+                .map(\.canonicalName))
     }
 
-    private static let forAllRecipients: [HTTPField.Name] = [
+    private static let forAllRecipients: Set<HTTPField.Name> = [
         .age, .cacheControl, .contentEncoding, .contentLength, .contentLocation, .contentRange, .contentType, .date,
         .eTag, .expires, .lastModified, .vary,
     ]
@@ -239,8 +243,19 @@ extension HTTPFields {
 
 extension HTTPFields {
     var lines: String {
-        map { "\($0.name.rawName):\($0.value)\n" }.joined()
+        var lines = ""
+        lines.reserveCapacity(linesSize)
+        for field in self {
+            lines += field.name.rawName
+            lines += ":"
+            lines += field.value
+            lines += "\n"
+        }
+        return lines
     }
+
+    /// The size of ``lines`` in bytes.
+    var linesSize: Int { reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 2 } }
 
     init?(lines: String) {
         self.init()

@@ -89,7 +89,8 @@ extension Variant {
     /// One line for each name, sorted: `name` if the request didn't have the field, otherwise `name:digest`. Equal variants have equal
     /// texts.
     var lines: String {
-        digests.sorted { $0.key < $1.key }
+        if digests.isEmpty { return "" }
+        return digests.sorted { $0.key < $1.key }
             .map { name, digest in digest.map { "\(name):\($0)\n" } ?? "\(name)\n" }.joined()
     }
 

@@ -635,9 +635,9 @@ extension CacheAttempt {
     /// or if another exchange, in this process or another, has stored a more recent response in the meantime.
     private func mayStore(
         _ head: StoredResponse.Head, _ visit: ResourceCache.Visit, _ removals: Int, _ now: HTTPDate,
-        _ isSuperseded: borrowing Lock<Bool>, in database: Database
+        _ isSuperseded: borrowing Lock<Bool>, isFirst: Bool = false, in database: Database
     ) throws -> Bool {
-        let isOlder = try DiskIndex.supersedes(head, key, at: now, policy, in: database)
+        let isOlder = try !isFirst && DiskIndex.supersedes(head, key, at: now, policy, in: database)
         isSuperseded.withLock { $0 = isOlder }
         return visit.isCurrent && !isOlder && cache.stage.storeIfOpen?.knownKeys.foreignRemovals == removals
     }
@@ -649,8 +649,8 @@ extension CacheAttempt {
     ) async -> Answer.Stored? {
         let isSuperseded = Lock(false)
         let now = cache.now()
-        let addition = DiskStore.Addition(response: response, key: key) { database in
-            try mayStore(response.head, visit, removals, now, isSuperseded, in: database)
+        let addition = DiskStore.Addition(response: response, key: key) { database, isFirst in
+            try mayStore(response.head, visit, removals, now, isSuperseded, isFirst: isFirst, in: database)
         }
         let pending = StoreBacklog.Pending(addition: addition) { [cache, key] result in
             switch result {

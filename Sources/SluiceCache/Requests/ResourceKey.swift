@@ -21,6 +21,13 @@ struct ResponseKey: Hashable, Sendable {
         return key
     }
 
+    /// Most requests have no fields, and hashing those takes longer than hashing the rest.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(resource)
+        hasher.combine(generation)
+        if !fields.isEmpty { hasher.combine(fields) }
+    }
+
     init(_ request: TransportRequest, _ mode: ResourceCache.LookupMode = .useCache) {
         resource = ResourceKey(request.url)
         fields = request.headerFields

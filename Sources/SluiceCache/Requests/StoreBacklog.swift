@@ -69,6 +69,7 @@ final class StoreBacklog: Sendable {
     }
 
     func waitUnlessCancelled(for key: ResourceKey) async throws(CancellationError) {
+        if state.withState({ !$0.keys.contains(key) }) { return }
         try await state.waitUnlessCancelled { !$0.keys.contains(key) }
     }
 

@@ -317,6 +317,8 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
 
     // MARK: Entering
 
+    // Most keys are the names of hosts and users. Generic code of another module looks up the types of the machine at each use.
+    @_specialize(where Key == String)
     func enterImmediately(_ key: Key, weight: UInt64 = 1) -> Bool {
         let action = machine.withLock { $0.enter(key, LimiterRequest(weight: weight), joins: false) }
         guard case .run(let wakeups) = action else { return false }
@@ -324,6 +326,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
         return true
     }
 
+    @_specialize(where Key == String)
     func enter(_ key: Key, weight: UInt64 = 1) async -> LimiterOutcome {
         if Task.isCancelled { return .cancelled }
         return await enterInLine(key, request(weight: weight)) { await self.wait($0) }
@@ -351,6 +354,7 @@ final class KeyedLimiterStorage<Key: Hashable & Sendable>: Sendable {
         }
     }
 
+    @_specialize(where Key == String)
     func leave(_ key: Key, weight: UInt64 = 1) {
         let action = machine.withLock { $0.leave(key, weight: weight) }
         action.wakeups.resume()

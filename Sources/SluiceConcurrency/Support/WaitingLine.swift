@@ -226,6 +226,7 @@ struct WaitingLine<Waiter, Outcome> {
 }
 
 extension WaitingLine {
+    @inlinable
     var firstTicket: Ticket? { ticket(at: first) }
 
     /// The first waiter in line; `nil` if the line is empty or the waiter hasn't suspended yet.
@@ -234,9 +235,11 @@ extension WaitingLine {
         return waiter
     }
 
+    @inlinable
     func ticket(after ticket: Ticket) -> Ticket? { self.ticket(at: slots[ticket.slot].next) }
 
-    private func ticket(at index: Int) -> Ticket? {
+    @inlinable
+    func ticket(at index: Int) -> Ticket? {
         index == Self.none ? nil : Ticket(slot: index, serial: slots[index].serial)
     }
 }

@@ -102,6 +102,7 @@ extension Clock where Duration == Swift.Duration {
 /// `priority` is the task's priority when it was last read. If it was raised between then and this call, `raised` is called immediately.
 /// `raised` can be called at any time until the function returns, and on any thread. On Apple's systems before version 26, it is never
 /// called.
+@inlinable
 func withEscalations<Outcome>(
     from priority: TaskPriority, _ wait: () async -> Outcome, raised: @escaping @Sendable (TaskPriority) -> Void
 ) async -> Outcome {

@@ -114,6 +114,7 @@ public final class Signal: Sendable {
 
 // MARK: - The state machine
 
+@usableFromInline
 enum WaitEnd<Outcome> {
     case completed(Outcome)
     case cancelled

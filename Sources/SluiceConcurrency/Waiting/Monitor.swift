@@ -1,4 +1,4 @@
-import SluiceLock
+public import SluiceLock
 
 /// A shared state with tasks that wait until the state satisfies a condition.
 ///
@@ -32,9 +32,10 @@ import SluiceLock
 /// the conditions of all waiting tasks are evaluated again. This suits tens of waiting tasks, not thousands. The evaluations block the
 /// thread that changes the state.
 public final class Monitor<State: Sendable>: Sendable {
-    private let storage: MonitorStorage<State>
+    @usableFromInline let storage: MonitorStorage<State>
 
     /// Creates a monitor with an initial state.
+    @inlinable
     public init(_ state: State) {
         storage = MonitorStorage(state)
     }
@@ -51,6 +52,7 @@ public final class Monitor<State: Sendable>: Sendable {
     ///
     /// - Throws: Only the body's error.
     /// - Complexity: O(n) in the number of waiting tasks, and again for each claim that succeeds.
+    @inlinable
     public func withState<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -58,6 +60,7 @@ public final class Monitor<State: Sendable>: Sendable {
     }
 
     /// The current state, which may change before the caller reads it. O(1).
+    @inlinable
     public var state: State { storage.state }
 }
 
@@ -72,6 +75,7 @@ extension Monitor {
     /// to take something from the state, use ``wait(claiming:)``.
     ///
     /// - Throws: The predicate's error, which ends the wait.
+    @inlinable
     public func wait<Failure: Error>(
         where predicate: @escaping @Sendable (State) throws(Failure) -> Bool
     ) async throws(Failure) {
@@ -83,6 +87,7 @@ extension Monitor {
     /// If the predicate already holds, the method returns, even in a cancelled task.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first.
+    @inlinable
     public func waitUnlessCancelled(
         where predicate: @escaping @Sendable (State) -> Bool
     ) async throws(CancellationError) {
@@ -126,6 +131,7 @@ extension Monitor {
     /// If the claim succeeds immediately, the method returns without suspending.
     ///
     /// - Throws: The claim's error, which ends the wait. Changes that the claim has made before it throws are kept.
+    @inlinable
     public func wait<Claimed: Sendable, Failure: Error>(
         claiming claim: @escaping @Sendable (inout State) throws(Failure) -> Claimed?
     ) async throws(Failure) -> Claimed {
@@ -137,6 +143,7 @@ extension Monitor {
     /// If the claim succeeds immediately, the method returns, even in a cancelled task. See also ``wait(claiming:)``.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first. Nothing was claimed then.
+    @inlinable
     public func waitUnlessCancelled<Claimed: Sendable>(
         claiming claim: @escaping @Sendable (inout State) -> Claimed?
     ) async throws(CancellationError) -> Claimed {
@@ -178,26 +185,30 @@ extension Monitor {
 /// The predicate or claim of one waiting task, and its result.
 ///
 /// Tried when the wait starts, and at each change of the state until it succeeds.
+@usableFromInline
 final class MonitorAttempt<State: Sendable, Claimed: Sendable, Failure: Error>: @unchecked Sendable {
     // The lock of `MonitorStorage` protects `result` until the attempt has succeeded; then only the waiting task reads it. The
     // other properties never change.
 
     /// Whether a success changes the state, so that other waiting tasks may be served.
-    let changesState: Bool
-    private let claim: @Sendable (inout State) throws(Failure) -> Claimed?
-    private(set) var result: Result<Claimed, Failure>?
+    @usableFromInline let changesState: Bool
+    @usableFromInline let claim: @Sendable (inout State) throws(Failure) -> Claimed?
+    @usableFromInline var result: Result<Claimed, Failure>?
 
+    @inlinable
     init(claiming claim: @escaping @Sendable (inout State) throws(Failure) -> Claimed?) {
         changesState = true
         self.claim = claim
     }
 
+    @inlinable
     init(where predicate: @escaping @Sendable (State) throws(Failure) -> Bool) where Claimed == Void {
         changesState = false
         claim = { (state: inout State) throws(Failure) in try predicate(state) ? () : nil }
     }
 
     /// Returns whether the wait is over, because the claim has succeeded or thrown.
+    @inlinable
     func succeeds(_ state: inout State) -> Bool {
         do throws(Failure) {
             result = try claim(&state).map { .success($0) }
@@ -214,43 +225,68 @@ final class MonitorAttempt<State: Sendable, Claimed: Sendable, Failure: Error>: 
 ///
 /// After each event, no attempt in line would succeed. The machine resumes no task itself. It returns the attempts that it takes out of
 /// the line, because an attempt contains a user's closure, which must not be destroyed under the lock.
+@usableFromInline
 struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
-    typealias Line = WaitingLine<Waiter, WaitEnd<Void>>
+    @usableFromInline typealias Line = WaitingLine<Waiter, WaitEnd<Void>>
 
+    @usableFromInline
     struct Attempt: Sendable {
         /// Whether a success changes the state, so that other waiting tasks may be served.
-        let changesState: Bool
-        let succeeds: @Sendable (inout State) -> Bool
+        @usableFromInline let changesState: Bool
+        @usableFromInline let succeeds: @Sendable (inout State) -> Bool
+
+        @inlinable
+        init(changesState: Bool, succeeds: @escaping @Sendable (inout State) -> Bool) {
+            self.changesState = changesState
+            self.succeeds = succeeds
+        }
     }
 
     /// A task that leaves the line. It is resumed unless it hasn't suspended yet.
+    @usableFromInline
     struct Wakeup: Sendable {
-        let waiter: Waiter?
-        let attempt: Attempt
+        @usableFromInline let waiter: Waiter?
+        @usableFromInline let attempt: Attempt
+
+        @inlinable
+        init(waiter: Waiter?, attempt: Attempt) {
+            self.waiter = waiter
+            self.attempt = attempt
+        }
     }
 
+    @usableFromInline
     struct Entry: Sendable {
         /// The ticket with which the task suspends; `nil` if its attempt succeeded.
-        let ticket: Line.Ticket?
+        @usableFromInline let ticket: Line.Ticket?
         /// The tasks that are served after the attempt has changed the state.
-        let wakeups: [Wakeup]
+        @usableFromInline let wakeups: [Wakeup]
+
+        @inlinable
+        init(ticket: Line.Ticket?, wakeups: [Wakeup]) {
+            self.ticket = ticket
+            self.wakeups = wakeups
+        }
     }
 
-    private(set) var state: State
-    private(set) var line = Line()
+    @usableFromInline var state: State
+    @usableFromInline var line = Line()
     /// The attempts of the tasks in line, indexed by the slots of the line.
-    private(set) var attempts: [Attempt?] = []
+    @usableFromInline var attempts: [Attempt?] = []
 
+    @inlinable
     init(_ state: State) {
         self.state = state
     }
 
     /// Lets `body` change the state; returns the tasks that the new state serves, in order.
+    @inlinable
     mutating func change(_ body: (inout State) -> Void) -> [Wakeup] {
         body(&state)
         return serve()
     }
 
+    @inlinable
     mutating func enter(_ attempt: Attempt) -> Entry {
         if attempt.succeeds(&state) { return Entry(ticket: nil, wakeups: attempt.changesState ? serve() : []) }
         let ticket = line.join()
@@ -259,11 +295,13 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
         return Entry(ticket: ticket, wakeups: [])
     }
 
+    @inlinable
     mutating func suspend(_ ticket: Line.Ticket, _ waiter: Waiter) -> WaitEnd<Void>? {
         line.suspend(ticket, waiter)
     }
 
     /// Returns `nil` if the task was served before.
+    @inlinable
     mutating func leave(_ ticket: Line.Ticket, _ end: WaitEnd<Void>) -> Wakeup? {
         line.contains(ticket) ? depart(ticket, end) : nil
     }
@@ -272,7 +310,8 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
     ///
     /// After a claim has succeeded, the search restarts at the front, because an attempt that failed before may succeed now. It
     /// ends, because a task leaves the line each time.
-    private mutating func serve() -> [Wakeup] {
+    @inlinable
+    mutating func serve() -> [Wakeup] {
         var wakeups: [Wakeup] = []
         var next = line.firstTicket
         while let ticket = next {
@@ -285,7 +324,8 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
         return wakeups
     }
 
-    private mutating func depart(_ ticket: Line.Ticket, _ end: WaitEnd<Void>) -> Wakeup {
+    @inlinable
+    mutating func depart(_ ticket: Line.Ticket, _ end: WaitEnd<Void>) -> Wakeup {
         guard let attempt = attempts[ticket.slot] else { preconditionFailure("A task in line has no attempt.") }
         let waiter = line.settle(ticket, end)
         attempts[ticket.slot] = nil
@@ -296,18 +336,22 @@ struct MonitorStateMachine<State: Sendable, Waiter: Sendable>: Sendable {
 
 // MARK: - The storage
 
+@usableFromInline
 final class MonitorStorage<State: Sendable>: Sendable {
-    private typealias Waiter = UnsafeContinuation<WaitEnd<Void>, Never>
-    private typealias Machine = MonitorStateMachine<State, Waiter>
+    @usableFromInline typealias Waiter = UnsafeContinuation<WaitEnd<Void>, Never>
+    @usableFromInline typealias Machine = MonitorStateMachine<State, Waiter>
 
-    private let machine: Lock<Machine>
+    @usableFromInline let machine: Lock<Machine>
 
+    @inlinable
     init(_ state: State) {
         machine = Lock(Machine(state))
     }
 
+    @inlinable
     var state: State { machine.withLock(\.state) }
 
+    @inlinable
     func withState<Value: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -326,6 +370,7 @@ final class MonitorStorage<State: Sendable>: Sendable {
         return try result.get()
     }
 
+    @inlinable
     func wait<Claimed, Failure>(
         _ attempt: MonitorAttempt<State, Claimed, Failure>
     ) async -> Result<Claimed, Failure> {
@@ -337,6 +382,7 @@ final class MonitorStorage<State: Sendable>: Sendable {
         return attempt.outcome
     }
 
+    @inlinable
     func waitUnlessCancelled<Claimed, Failure>(
         _ attempt: MonitorAttempt<State, Claimed, Failure>
     ) async -> WaitEnd<Result<Claimed, Failure>> {
@@ -359,18 +405,21 @@ final class MonitorStorage<State: Sendable>: Sendable {
     // MARK: The line
 
     /// Returns `nil` if the attempt succeeded and the task needn't wait.
-    private func enter<Claimed, Failure>(_ attempt: MonitorAttempt<State, Claimed, Failure>) -> Machine.Line.Ticket? {
+    @inlinable
+    func enter<Claimed, Failure>(_ attempt: MonitorAttempt<State, Claimed, Failure>) -> Machine.Line.Ticket? {
         let wish = Machine.Attempt(changesState: attempt.changesState, succeeds: { attempt.succeeds(&$0) })
         let entry = machine.withLock { $0.enter(wish) }
         resume(entry.wakeups)
         return entry.ticket
     }
 
-    private func suspend(_ ticket: Machine.Line.Ticket, _ waiter: Waiter) -> WaitEnd<Void>? {
+    @inlinable
+    func suspend(_ ticket: Machine.Line.Ticket, _ waiter: Waiter) -> WaitEnd<Void>? {
         machine.withLock { $0.suspend(ticket, waiter) }
     }
 
-    private func suspendUnlessCancelled(_ ticket: Machine.Line.Ticket) async -> WaitEnd<Void> {
+    @inlinable
+    func suspendUnlessCancelled(_ ticket: Machine.Line.Ticket) async -> WaitEnd<Void> {
         await suspending { waiter in
             suspend(ticket, waiter)
         } onCancel: {
@@ -378,23 +427,27 @@ final class MonitorStorage<State: Sendable>: Sendable {
         }
     }
 
-    private func leave(_ ticket: Machine.Line.Ticket, _ end: WaitEnd<Void>) {
+    @inlinable
+    func leave(_ ticket: Machine.Line.Ticket, _ end: WaitEnd<Void>) {
         let wakeup = machine.withLock { $0.leave(ticket, end) }
         wakeup?.waiter?.resume(returning: end)
     }
 
-    private func resume(_ wakeups: [Machine.Wakeup]) {
+    @inlinable
+    func resume(_ wakeups: [Machine.Wakeup]) {
         for wakeup in wakeups { wakeup.waiter?.resume(returning: .completed(())) }
     }
 }
 
 extension MonitorAttempt {
-    fileprivate var outcome: Result<Claimed, Failure> {
+    @inlinable
+    var outcome: Result<Claimed, Failure> {
         guard let result else { preconditionFailure("A wait ended before its attempt succeeded.") }
         return result
     }
 
-    fileprivate func end(_ end: WaitEnd<Void>) -> WaitEnd<Result<Claimed, Failure>> {
+    @inlinable
+    func end(_ end: WaitEnd<Void>) -> WaitEnd<Result<Claimed, Failure>> {
         switch end {
         case .completed: .completed(outcome)
         case .cancelled: .cancelled

@@ -1,4 +1,4 @@
-import SluiceLock
+public import SluiceLock
 
 /// Runs an operation once for all concurrent calls with the same key.
 ///
@@ -24,9 +24,10 @@ import SluiceLock
 /// **Cost.** Joining, leaving and finishing are O(1) for each caller. Keys are hashed and compared under the lock, where a key must not use
 /// the `SingleFlight`. A key that isn't equal to itself, such as a NaN, traps.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private let storage = SingleFlightStorage<Key, Value>()
+    @usableFromInline let storage = SingleFlightStorage<Key, Value>()
 
     /// Creates an object with no running operations.
+    @inlinable
     public init() {}
 
     /// Returns the result of the running operation for `key`, or starts `operation` and returns its result.
@@ -37,6 +38,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
     /// - Throws: The operation's error; `CancellationError` if the calling task is cancelled before the operation ends. In a task that is
     ///   already cancelled, this method doesn't start or join an operation.
     /// - Complexity: O(1) on average, and one task for each operation.
+    @inlinable
     public func run(for key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await storage.run(key, operation)
     }
@@ -66,135 +68,168 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Send
 /// finished ──▶ all waiting tasks are resumed
 /// leave ──▶ this one is resumed; if it was the last, the flight is removed and its task is cancelled
 /// ```
+@usableFromInline
 struct SingleFlightStateMachine<
     Key: Hashable & Sendable, Waiter: Sendable, Outcome: Sendable, Work: Sendable
 >: Sendable {
-    typealias Line = WaitingLine<Waiter, Outcome>
+    @usableFromInline typealias Line = WaitingLine<Waiter, Outcome>
 
+    @usableFromInline
     struct Ticket: Sendable {
-        let key: Key
-        let flight: UInt64
-        fileprivate let waiter: Line.Ticket
+        @usableFromInline let flight: UInt64
+        @usableFromInline let waiter: Line.Ticket
+
+        @inlinable
+        init(flight: UInt64, waiter: Line.Ticket) {
+            self.flight = flight
+            self.waiter = waiter
+        }
     }
 
-    private struct Flight: Sendable {
-        let number: UInt64
-        var line = Line()
+    @usableFromInline
+    struct Flight: Sendable {
+        /// `nil` after the operation has ended. The flight is then kept for callers that were settled before they suspended.
+        @usableFromInline var key: Key?
+        @usableFromInline var line = Line()
         /// The highest priority of its callers so far.
-        var priority: TaskPriority
+        @usableFromInline var priority: TaskPriority
         /// The operation's task, once the caller that created it has recorded it.
-        var work: Work?
+        @usableFromInline var work: Work?
+
+        @inlinable
+        init(key: Key, priority: TaskPriority) {
+            self.key = key
+            self.priority = priority
+        }
     }
 
-    private var current: [Key: Flight] = [:]
-    /// The lines of ended flights, kept for callers that were settled before they suspended.
-    private var landed: [UInt64: Line] = [:]
-    private var numbers: UInt64 = 0
-    private var isCancelled = false
+    /// The numbers of the flights that a call would join. A call looks up its key once; later steps of the flight use the number.
+    @usableFromInline var current: [Key: UInt64] = [:]
+    @usableFromInline var flights: [UInt64: Flight] = [:]
+    @usableFromInline var lastNumber: UInt64 = 0
+    @usableFromInline var isCancelled = false
+
+    @inlinable
+    init() {}
 
     var count: Int { current.count }
 
-    var isEmpty: Bool { current.isEmpty && landed.isEmpty }
+    var isEmpty: Bool { flights.isEmpty }
 
-    func priority(_ key: Key) -> TaskPriority? { current[key]?.priority }
+    func priority(_ key: Key) -> TaskPriority? { current[key].flatMap { flights[$0]?.priority } }
 
     func isInFlight(_ key: Key) -> Bool { current[key] != nil }
 
     /// Adds a caller. Returns whether it must start the operation.
+    @inlinable
     mutating func join(_ key: Key, priority: TaskPriority = .medium) -> (ticket: Ticket, starts: Bool) {
-        if let number = current[key]?.number, let waiter = current[key]?.line.join() {
-            return (Ticket(key: key, flight: number, waiter: waiter), false)
+        if let number = current[key], let waiter = flights[number]?.line.join() {
+            return (Ticket(flight: number, waiter: waiter), false)
         }
-        numbers += 1
-        var flight = Flight(number: numbers, priority: priority)
-        let waiter = flight.line.join()
-        current[key] = flight
-        // Otherwise no event would find the flight, and its callers would wait forever.
+        lastNumber += 1
+        current[key] = lastNumber
+        // Otherwise no other call would find the flight, and it would never be removed.
         precondition(
-            current[key]?.number == numbers,
+            current[key] == lastNumber,
             "A single flight's key must be equal to itself, and its hash must not change.")
-        return (Ticket(key: key, flight: numbers, waiter: waiter), true)
+        var flight = Flight(key: key, priority: priority)
+        let waiter = flight.line.join()
+        flights[lastNumber] = flight
+        return (Ticket(flight: lastNumber, waiter: waiter), true)
     }
 
     /// Returns the priority of the callers until now, and whether the task must be cancelled. Does nothing if the operation has already
     /// ended.
+    @inlinable
     @discardableResult
     mutating func started(_ ticket: Ticket, _ work: Work) -> (priority: TaskPriority, isCancelled: Bool)? {
-        guard isCurrent(ticket) else { return nil }
-        current[ticket.key]?.work = work
-        return current[ticket.key].map { ($0.priority, isCancelled) }
+        guard let flight = flights[ticket.flight], flight.key != nil else { return nil }
+        flights[ticket.flight]?.work = work
+        return (flight.priority, isCancelled)
     }
 
     /// Returns the tasks to cancel. Those that start from now on must be cancelled, too.
     mutating func cancelAll() -> [Work] {
         isCancelled = true
-        return current.values.compactMap(\.work)
+        return current.values.compactMap { flights[$0]?.work }
     }
 
     /// Records the priority of a caller. Returns the task to raise to it.
+    @inlinable
     mutating func raise(_ ticket: Ticket, to priority: TaskPriority) -> Work? {
-        guard isCurrent(ticket), let flight = current[ticket.key], flight.priority < priority else { return nil }
-        current[ticket.key]?.priority = priority
+        guard let flight = flights[ticket.flight], flight.key != nil, flight.priority < priority else { return nil }
+        flights[ticket.flight]?.priority = priority
         return flight.work
     }
 
+    @inlinable
     mutating func suspend(_ ticket: Ticket, _ waiter: Waiter) -> Outcome? {
-        if isCurrent(ticket) { return current[ticket.key]?.line.suspend(ticket.waiter, waiter) }
-        let outcome = landed[ticket.flight]?.suspend(ticket.waiter, waiter)
-        if landed[ticket.flight]?.hasUnclaimedOutcomes == false { landed[ticket.flight] = nil }
+        let outcome = flights[ticket.flight]?.line.suspend(ticket.waiter, waiter)
+        removeIfLanded(ticket.flight)
         return outcome
     }
 
     /// Returns the callers to resume with the outcome, in order.
+    @inlinable
     mutating func finished(_ ticket: Ticket, _ outcome: Outcome) -> [Waiter] {
-        guard isCurrent(ticket), var flight = current.removeValue(forKey: ticket.key) else { return [] }
-        let waiters = flight.line.settleAll(outcome)
-        land(flight)
-        return waiters
+        guard land(ticket.flight) else { return [] }
+        defer { removeIfLanded(ticket.flight) }
+        return flights[ticket.flight]?.line.settleAll(outcome) ?? []
     }
 
     /// Removes a cancelled caller. Returns the caller to resume, and its outcome, which `outcome` creates. If the caller was the last one,
     /// `outcome` gets the task to cancel and to wait for; otherwise `nil`.
+    @inlinable
     mutating func leave(_ ticket: Ticket, _ outcome: (Work?) -> Outcome) -> (waiter: Waiter?, outcome: Outcome)? {
-        guard isCurrent(ticket), current[ticket.key]?.line.contains(ticket.waiter) == true else { return nil }
-        guard current[ticket.key]?.line.count == 1 else {
-            let outcome = outcome(nil)
-            return (current[ticket.key]?.line.settle(ticket.waiter, outcome), outcome)
-        }
-        guard var flight = current.removeValue(forKey: ticket.key) else { return nil }
-        let outcome = outcome(flight.work)
-        let waiter = flight.line.settle(ticket.waiter, outcome)
-        land(flight)
-        return (waiter, outcome)
+        guard flights[ticket.flight]?.line.contains(ticket.waiter) == true else { return nil }
+        let isLast = flights[ticket.flight]?.line.count == 1
+        let outcome = outcome(isLast ? flights[ticket.flight]?.work : nil)
+        if isLast { land(ticket.flight) }
+        defer { removeIfLanded(ticket.flight) }
+        return (flights[ticket.flight]?.line.settle(ticket.waiter, outcome), outcome)
     }
 
-    private func isCurrent(_ ticket: Ticket) -> Bool {
-        current[ticket.key]?.number == ticket.flight
+    /// From now on, calls for the key start another flight. Returns false if that was so before.
+    @inlinable
+    @discardableResult
+    mutating func land(_ number: UInt64) -> Bool {
+        guard let key = flights[number]?.key else { return false }
+        current[key] = nil
+        flights[number]?.key = nil
+        return true
     }
 
-    private mutating func land(_ flight: Flight) {
-        if flight.line.hasUnclaimedOutcomes { landed[flight.number] = flight.line }
+    @inlinable
+    mutating func removeIfLanded(_ number: UInt64) {
+        guard let flight = flights[number], flight.key == nil, !flight.line.hasUnclaimedOutcomes else { return }
+        flights[number] = nil
     }
 }
 
 extension WaitingLine {
     /// Whether a waiter that was settled before it suspended hasn't received its outcome yet.
+    @inlinable
     var hasUnclaimedOutcomes: Bool { occupied > count }
 }
 
 // MARK: - The storage
 
+@usableFromInline
 final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private enum Outcome: Sendable {
+    @usableFromInline
+    enum Outcome: Sendable {
         case finished(Result<Value, any Error>)
         /// If there is a task, the caller was the last one and waits for the task to end.
         case left(Task<Void, Never>?)
     }
 
-    private typealias Waiter = UnsafeContinuation<Outcome, Never>
-    private typealias Machine = SingleFlightStateMachine<Key, Waiter, Outcome, Task<Void, Never>>
+    @usableFromInline typealias Waiter = UnsafeContinuation<Outcome, Never>
+    @usableFromInline typealias Machine = SingleFlightStateMachine<Key, Waiter, Outcome, Task<Void, Never>>
 
-    private let machine = Lock(Machine())
+    @usableFromInline let machine = Lock(Machine())
+
+    @inlinable
+    init() {}
 
     var count: Int { machine.withLock { $0.count } }
 
@@ -202,6 +237,7 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
 
     func isInFlight(_ key: Key) -> Bool { machine.withLock { $0.isInFlight(key) } }
 
+    @inlinable
     func run(_ key: Key, _ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         let priority = Task.currentPriority
@@ -224,7 +260,8 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
         }
     }
 
-    private func start(
+    @inlinable
+    func start(
         _ ticket: Machine.Ticket, _ priority: TaskPriority, _ operation: @escaping @Sendable () async throws -> Value
     ) {
         // A new task would inherit the base priority of this one, whose priority may have been raised since it began.
@@ -248,16 +285,19 @@ final class SingleFlightStorage<Key: Hashable & Sendable, Value: Sendable>: Send
         for task in machine.withLock({ $0.cancelAll() }) { task.cancel() }
     }
 
-    private func raise(_ ticket: Machine.Ticket, to priority: TaskPriority) {
+    @inlinable
+    func raise(_ ticket: Machine.Ticket, to priority: TaskPriority) {
         guard let task = machine.withLock({ $0.raise(ticket, to: priority) }) else { return }
         Self.escalate(task, to: priority)
     }
 
-    private static func escalate(_ task: Task<Void, Never>, to priority: TaskPriority) {
+    @inlinable
+    static func escalate(_ task: Task<Void, Never>, to priority: TaskPriority) {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { task.escalatePriority(to: priority) }
     }
 
-    private func leave(_ ticket: Machine.Ticket) {
+    @inlinable
+    func leave(_ ticket: Machine.Ticket) {
         guard let (waiter, outcome) = machine.withLock({ $0.leave(ticket) { .left($0) } }) else { return }
         if case .left(let task?) = outcome { task.cancel() }
         waiter?.resume(returning: outcome)

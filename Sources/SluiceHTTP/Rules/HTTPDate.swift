@@ -19,7 +19,8 @@ package struct HTTPDate: Sendable, Hashable, CustomStringConvertible {
     /// Case doesn't matter (RFC 9111, section 4.2). Everything else must match the grammar, because a cache must treat a malformed
     /// `Expires` as a time in the past (section 5.3). The weekday isn't checked against the date.
     package init?(parsing text: some StringProtocol, now: HTTPDate) {
-        let text = text.trimmingSpaces().utf8.map { Self.lowercased($0) }
+        var text = Array(text.trimmingSpaces().utf8)
+        for index in text.indices { text[index] = Self.lowercased(text[index]) }
         // d: a digit, _: a digit or a space, a: a letter
         let fields: (day: Range<Int>, month: Range<Int>, year: Range<Int>, time: Int)
         var isFullYear = true
@@ -47,7 +48,7 @@ package struct HTTPDate: Sendable, Hashable, CustomStringConvertible {
         }
         // 60 is a leap second.
         guard hour < 24, minute < 60, second <= 60,
-            let month = Self.months.firstIndex(where: { Self.isName($0[...], text[fields.month]) })
+            let month = Self.packedMonths.firstIndex(of: Self.packed(text[fields.month]))
         else { return nil }
         let days = Self.daysSince1970(year: year, month: month + 1, day: day)
         guard Self.date(ofDay: days) == (year, month + 1, day) else { return nil }
@@ -74,20 +75,21 @@ package struct HTTPDate: Sendable, Hashable, CustomStringConvertible {
         "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
     ]
 
-    private static func isWeekday(_ text: ArraySlice<UInt8>) -> Bool {
-        weekdays.contains { isName($0.prefix(3), text) }
+    private static let packedMonths = months.map { packed($0.utf8) }
+    private static let packedWeekdays = weekdays.map { packed($0.utf8.prefix(3)) }
+
+    /// A name of three letters, of either case, as a number: dates are parsed several times for each response.
+    private static func packed(_ name: some Sequence<UInt8>) -> UInt32 {
+        name.reduce(0) { $0 << 8 | UInt32(lowercased($1)) }
     }
+
+    private static func isWeekday(_ text: ArraySlice<UInt8>) -> Bool { packedWeekdays.contains(packed(text)) }
 
     private static func isLongWeekday(_ text: ArraySlice<UInt8>) -> Bool {
-        weekdays.contains { isName($0[...], text) }
+        weekdays.contains { $0.utf8.elementsEqual(text) { lowercased($0) == $1 } }
     }
 
-    /// Returns whether a lowercase text is this name.
-    private static func isName(_ name: Substring, _ text: ArraySlice<UInt8>) -> Bool {
-        name.utf8.elementsEqual(text) { lowercased($0) == $1 }
-    }
-
-    /// Only ASCII has two cases in HTTP, and dates are parsed many times for each response.
+    /// Only ASCII has two cases in HTTP.
     private static func lowercased(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }

@@ -17,7 +17,7 @@ import Testing
             status: 200, fields: [:], length: Int64(bytes), requested: now, received: now, policy: CachePolicy())
         let addition = DiskStore.Addition(
             response: StoredResponse(head: head, body: Data(count: bytes)), key: ResourceKey(url(name)),
-            isCurrent: { _ in true })
+            isCurrent: { _, _ in true })
         return StoreBacklog.Pending(addition: addition) { _ in finished.note(name) }
     }
 
