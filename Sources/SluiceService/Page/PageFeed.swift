@@ -20,6 +20,25 @@ final class PageFeed: Sendable {
         var problem: String?
     }
 
+    /// An update and its text, which is encoded once for all followers.
+    private struct Shared: Sendable {
+        var update: Update
+        var text: Data
+
+        init(_ update: Update) {
+            self.update = update
+            text = PageFeed.text(of: update)
+        }
+
+        /// The text for a client that already has the events up to `last`.
+        func text(after last: QueueEvent.Cursor?) -> Data {
+            guard let last, let first = update.events.first, first.id <= last else { return text }
+            var rest = update
+            rest.events.removeAll { $0.id <= last }
+            return PageFeed.text(of: rest)
+        }
+    }
+
     private struct State {
         var followers = 0
         var task: Task<Void, Never>?
@@ -32,7 +51,7 @@ final class PageFeed: Sendable {
     static let maximumFollowers = 500
 
     private let downloads: DownloadCoordinator
-    private let updates = Broadcast<Update, Never>()
+    private let updates = Broadcast<Shared, Never>()
     private let state = Lock(State())
 
     init(_ downloads: DownloadCoordinator) { self.downloads = downloads }
@@ -100,7 +119,7 @@ final class PageFeed: Sendable {
                 let update = Update(events: events, counts: snapshot.counts, cursor: cursor ?? snapshot.cursor)
                 // The progress of running downloads is no event.
                 if !events.isEmpty || snapshot.count(in: .running) > 0 || update.counts != last?.counts {
-                    updates.send(update)
+                    updates.send(Shared(update))
                 }
                 last = update
                 try await Task.sleep(for: Self.pace)
@@ -108,9 +127,10 @@ final class PageFeed: Sendable {
                 if error.code == .eventsRemoved { cursor = nil }
                 last = nil
                 updates.send(
-                    Update(
-                        events: [], counts: [:], cursor: cursor ?? .init(rawValue: 0),
-                        problem: Redaction().redacted("\(error)")))
+                    Shared(
+                        Update(
+                            events: [], counts: [:], cursor: cursor ?? .init(rawValue: 0),
+                            problem: Redaction().redacted("\(error)"))))
                 try? await Task.sleep(for: .seconds(2))
             } catch {
                 return
@@ -147,10 +167,9 @@ final class PageFeed: Sendable {
             async let _ = Self.ping(continuation)
             for await delivery in subscription {
                 // After a gap, the client reconnects and continues where it was.
-                guard case .value(var update) = delivery else { break }
-                if let last { update.events.removeAll { $0.id <= last } }
-                last = max(last ?? update.cursor, update.cursor)
-                if case .dropped = continuation.yield(Self.text(of: update)) { break }
+                guard case .value(let shared) = delivery else { break }
+                if case .dropped = continuation.yield(shared.text(after: last)) { break }
+                last = max(last ?? shared.update.cursor, shared.update.cursor)
             }
             continuation.finish()
         }
