@@ -26,12 +26,13 @@ extension ResourceCache {
     /// - Failure: A `TransferError`, including for a status other than 200 and 203, and for a body with a content coding.
     public func data(for url: URL, headerFields: HTTPFields = [:]) async throws -> Data {
         try checkOpen(for: url)
-        if headerFields.isEmpty {
-            if let response = freshInMemory(url) {
+        if headerFields.isEmpty, !url.holdsCredentials {
+            let key = ResourceKey(url)
+            if let response = freshInMemory(key) {
                 noteMemoryHit(response)
                 return response.body
             }
-            if let body = freshInVerifiedRow(url) { return body }
+            if let body = freshInVerifiedRow(key) { return body }
         }
         return try await dataAnswer(to: CacheRequest(TransportRequest(url, headerFields: headerFields))).data
     }
@@ -237,8 +238,11 @@ private final class Began: Sendable {
 extension ResourceCache {
     /// Returns the fresh, whole response to a request without header fields, if it is in memory. This is the common case, and must be fast.
     func freshInMemory(_ url: URL) -> StoredResponse? {
-        guard !url.holdsCredentials, let kept = memory.value(for: ResourceKey(url)), kept.responses.count == 1,
-            kept.areAll,
+        url.holdsCredentials ? nil : freshInMemory(ResourceKey(url))
+    }
+
+    private func freshInMemory(_ key: ResourceKey) -> StoredResponse? {
+        guard let kept = memory.value(for: key), kept.responses.count == 1, kept.areAll,
             let response = kept.responses.first, response.head.isUsableAsData,
             response.head.variant.matches([:], policy: policy), policy.isFresh(response.head, at: now())
         else { return nil }
@@ -247,9 +251,7 @@ extension ResourceCache {
 
     /// Returns the body of a fresh, whole response on disk that this process has verified, if its bytes are in the page cache. Unlike an
     /// index lookup, this needs no thread hop.
-    private func freshInVerifiedRow(_ url: URL) -> Data? {
-        guard !url.holdsCredentials else { return nil }
-        let key = ResourceKey(url)
+    private func freshInVerifiedRow(_ key: ResourceKey) -> Data? {
         // Begin the visit first, so that an invalidation whose removal fails after the check ends it.
         let visit = memory.visit(key)
         guard !isOutOfDate(key) else { return nil }
