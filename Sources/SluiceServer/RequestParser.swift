@@ -235,7 +235,8 @@ package struct RequestParser: Sendable {
 
     private mutating func begin(_ lines: [ArraySlice<UInt8>]) throws(Refusal) {
         let words = lines[0].split(separator: 32, omittingEmptySubsequences: false)
-        guard words.count == 3, !words[1].isEmpty, words[1].allSatisfy({ $0 > 32 && $0 != 127 }),
+        // A target is ASCII (RFC 9112, section 3.2). Other bytes might mean something else to a proxy in front of the server.
+        guard words.count == 3, !words[1].isEmpty, words[1].allSatisfy({ (33...126).contains($0) }),
             let method = HTTPRequest.Method(String(decoding: words[0], as: UTF8.self))
         else { throw Refusal(.badRequest, "The request line isn't valid.") }
         guard words[1].count <= limits.targetSize else { throw targetTooLong }

@@ -107,6 +107,7 @@ import Testing
         ("no method", " / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         ("TLS", "\u{16}\u{3}\u{1}", 400),
         ("an unknown expectation", "POST / HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\nContent-Length: 1\r\n\r\n", 417),
+        ("a target that isn't ASCII", "GET /\u{FC} HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         ("a long target", "GET /" + String(repeating: "a", count: 300) + " HTTP/1.1\r\nHost: a\r\n\r\n", 414),
         ("an endless target", "GET /" + String(repeating: "a", count: 1200), 414),
         ("a long head", "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "a", count: 1200) + "\r\n\r\n", 431),
