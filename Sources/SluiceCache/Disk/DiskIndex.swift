@@ -186,8 +186,6 @@ enum DiskIndex {
         case rows([Int64])
         /// All rows of the key.
         case all
-        /// The key has no rows.
-        case nothing
     }
 
     // MARK: Reading
@@ -397,11 +395,16 @@ extension DiskIndex {
 
     /// Inserts a ready row with its body, and marks the rows that it replaces as leaving. Returns the row, and the replaced rows that have
     /// files.
+    ///
+    /// - Parameter replaced: `nil` if the key has no rows.
     static func insertReady(
-        _ response: StoredResponse, digest: Data, key: ResourceKey, replacing replaced: Replaced, writer: Int,
+        _ response: StoredResponse, digest: Data, key: ResourceKey, replacing replaced: Replaced?, writer: Int,
         now: Int64, in database: Database
     ) throws -> (id: Int64, old: [Entry]) {
-        let old = try markLeaving(key, response.head.variant.lines, replaced, writer: writer, in: database)
+        let old =
+            try replaced.map {
+                try markLeaving(key, response.head.variant.lines, $0, writer: writer, in: database)
+            } ?? []
         let id = try insert(
             response.head, response.body.count, digest, key, state: .ready, writer: nil, body: response.body,
             now: now, in: database)
@@ -494,12 +497,10 @@ extension DiskIndex {
     static func markLeaving(
         _ key: ResourceKey, _ variant: String?, _ replaced: Replaced, writer: Int, in database: Database
     ) throws -> [Entry] {
-        if case .nothing = replaced { return [] }
         let sql = "SELECT \(Entry.columns), variant FROM entry WHERE key = ? AND state = 0"
         let rows = try Row.fetchAll(database.cachedStatement(sql: sql), arguments: [key.text])
         let leaving =
             switch replaced {
-            case .nothing: [Row]()
             case .all: rows
             case .rows(let ids): rows.filter { ids.contains($0[0]) || String.fromDatabaseValue($0[4]) == variant }
             }

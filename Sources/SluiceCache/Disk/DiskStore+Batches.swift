@@ -76,7 +76,6 @@ extension DiskStore {
                     let (response, key) = (batch[index].response, batch[index].key)
                     let isFirst = !knownKeys.mayContain(key)
                     guard try batch[index].isCurrent(database, isFirst) else { return Inserted.refused }
-                    knownKeys.insert(key)
                     guard response.body.count <= largestInIndex else {
                         return .writing(
                             try DiskIndex.insertWriting(
@@ -84,7 +83,7 @@ extension DiskStore {
                                 writer: slot.number, now: times[index], in: database))
                     }
                     let (id, old) = try DiskIndex.insertReady(
-                        response, digest: digests[index], key: key, replacing: isFirst ? .nothing : .rows([]),
+                        response, digest: digests[index], key: key, replacing: isFirst ? nil : .rows([]),
                         writer: slot.number, now: times[index], in: database)
                     return .ready(id, old: old)
                 }

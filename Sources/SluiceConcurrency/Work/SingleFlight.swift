@@ -76,11 +76,14 @@ struct SingleFlightStateMachine<
 
     @usableFromInline
     struct Ticket: Sendable {
+        /// The machine isn't the last to hold a key, because it must not be destroyed under the lock.
+        @usableFromInline let key: Key
         @usableFromInline let flight: UInt64
         @usableFromInline let waiter: Line.Ticket
 
         @inlinable
-        init(flight: UInt64, waiter: Line.Ticket) {
+        init(key: Key, flight: UInt64, waiter: Line.Ticket) {
+            self.key = key
             self.flight = flight
             self.waiter = waiter
         }
@@ -88,8 +91,8 @@ struct SingleFlightStateMachine<
 
     @usableFromInline
     struct Flight: Sendable {
-        /// `nil` after the operation has ended. The flight is then kept for callers that were settled before they suspended.
-        @usableFromInline var key: Key?
+        /// Whether calls no longer join it. The flight is then kept for callers that were settled before they suspended.
+        @usableFromInline var hasLanded = false
         @usableFromInline var line = Line()
         /// The highest priority of its callers so far.
         @usableFromInline var priority: TaskPriority
@@ -97,8 +100,7 @@ struct SingleFlightStateMachine<
         @usableFromInline var work: Work?
 
         @inlinable
-        init(key: Key, priority: TaskPriority) {
-            self.key = key
+        init(priority: TaskPriority) {
             self.priority = priority
         }
     }
@@ -124,7 +126,7 @@ struct SingleFlightStateMachine<
     @inlinable
     mutating func join(_ key: Key, priority: TaskPriority = .medium) -> (ticket: Ticket, starts: Bool) {
         if let number = current[key], let waiter = flights[number]?.line.join() {
-            return (Ticket(flight: number, waiter: waiter), false)
+            return (Ticket(key: key, flight: number, waiter: waiter), false)
         }
         lastNumber += 1
         current[key] = lastNumber
@@ -132,10 +134,10 @@ struct SingleFlightStateMachine<
         precondition(
             current[key] == lastNumber,
             "A single flight's key must be equal to itself, and its hash must not change.")
-        var flight = Flight(key: key, priority: priority)
+        var flight = Flight(priority: priority)
         let waiter = flight.line.join()
         flights[lastNumber] = flight
-        return (Ticket(flight: lastNumber, waiter: waiter), true)
+        return (Ticket(key: key, flight: lastNumber, waiter: waiter), true)
     }
 
     /// Returns the priority of the callers until now, and whether the task must be cancelled. Does nothing if the operation has already
@@ -143,7 +145,7 @@ struct SingleFlightStateMachine<
     @inlinable
     @discardableResult
     mutating func started(_ ticket: Ticket, _ work: Work) -> (priority: TaskPriority, isCancelled: Bool)? {
-        guard let flight = flights[ticket.flight], flight.key != nil else { return nil }
+        guard let flight = flights[ticket.flight], !flight.hasLanded else { return nil }
         flights[ticket.flight]?.work = work
         return (flight.priority, isCancelled)
     }
@@ -157,7 +159,7 @@ struct SingleFlightStateMachine<
     /// Records the priority of a caller. Returns the task to raise to it.
     @inlinable
     mutating func raise(_ ticket: Ticket, to priority: TaskPriority) -> Work? {
-        guard let flight = flights[ticket.flight], flight.key != nil, flight.priority < priority else { return nil }
+        guard let flight = flights[ticket.flight], !flight.hasLanded, flight.priority < priority else { return nil }
         flights[ticket.flight]?.priority = priority
         return flight.work
     }
@@ -172,7 +174,7 @@ struct SingleFlightStateMachine<
     /// Returns the callers to resume with the outcome, in order.
     @inlinable
     mutating func finished(_ ticket: Ticket, _ outcome: Outcome) -> [Waiter] {
-        guard land(ticket.flight) else { return [] }
+        guard land(ticket) else { return [] }
         defer { removeIfLanded(ticket.flight) }
         return flights[ticket.flight]?.line.settleAll(outcome) ?? []
     }
@@ -184,7 +186,7 @@ struct SingleFlightStateMachine<
         guard flights[ticket.flight]?.line.contains(ticket.waiter) == true else { return nil }
         let isLast = flights[ticket.flight]?.line.count == 1
         let outcome = outcome(isLast ? flights[ticket.flight]?.work : nil)
-        if isLast { land(ticket.flight) }
+        if isLast { land(ticket) }
         defer { removeIfLanded(ticket.flight) }
         return (flights[ticket.flight]?.line.settle(ticket.waiter, outcome), outcome)
     }
@@ -192,16 +194,16 @@ struct SingleFlightStateMachine<
     /// From now on, calls for the key start another flight. Returns false if that was so before.
     @inlinable
     @discardableResult
-    mutating func land(_ number: UInt64) -> Bool {
-        guard let key = flights[number]?.key else { return false }
-        current[key] = nil
-        flights[number]?.key = nil
+    mutating func land(_ ticket: Ticket) -> Bool {
+        guard flights[ticket.flight]?.hasLanded == false else { return false }
+        current[ticket.key] = nil
+        flights[ticket.flight]?.hasLanded = true
         return true
     }
 
     @inlinable
     mutating func removeIfLanded(_ number: UInt64) {
-        guard let flight = flights[number], flight.key == nil, !flight.line.hasUnclaimedOutcomes else { return }
+        guard let flight = flights[number], flight.hasLanded, !flight.line.hasUnclaimedOutcomes else { return }
         flights[number] = nil
     }
 }

@@ -86,6 +86,44 @@ import Testing
         #expect(started.values == [0])
     }
 
+    /// A key with a deinitializer that uses the single flight: it deadlocks or traps under the lock.
+    private final class UsingKey: Hashable, Sendable {
+        let flights: SingleFlight<UsingKey, Int>
+
+        init(_ flights: SingleFlight<UsingKey, Int>) { self.flights = flights }
+
+        deinit { _ = flights.runningCount }
+
+        static func == (one: UsingKey, other: UsingKey) -> Bool { true }
+
+        func hash(into hasher: inout Hasher) {}
+    }
+
+    @Test func `a key isn't destroyed under the lock, even after its caller has left`() async throws {
+        // Given
+        let flights = SingleFlight<UsingKey, Int>()
+        let gate = Gate()
+        let executor = ManualExecutor()
+        let callers = (0..<2).map { _ in
+            executor.spawnThrowing {
+                try await flights.run(for: UsingKey(flights)) {
+                    await gate.pass()
+                    return 42
+                }
+            }
+        }
+        executor.runUntilIdle()
+        await gate.arrivals(1)
+        // When the caller whose key is in the table leaves first
+        callers[0].cancel()
+        executor.runUntilIdle()
+        await gate.open()
+        await executor.run { for caller in callers { _ = await caller.result } }
+        // Then
+        #expect(try await callers[1].value == 42)
+        #expect(flights.runningCount == 0)
+    }
+
     @Test func `when the last caller leaves, the operation is cancelled and has ended when the caller returns`() async {
         // Given
         let flights = SingleFlight<String, Int>()
