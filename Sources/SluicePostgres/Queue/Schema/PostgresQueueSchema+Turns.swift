@@ -44,8 +44,9 @@ extension PostgresQueueSchema {
         END $$
         """,
         // Records outcomes as the states that follow: done, failed, delayed (to retry), or ready (released or cancelled). A postponed job is
-        // delayed too, but hasn't failed; an earlier version's outcome for that is delayed without a message. Returns the positions of settlements whose leases are no longer valid. A released or postponed job may
-        // get a different host. p_again says that the same settlements may already have been committed.
+        // delayed too, but hasn't failed; an earlier version's outcome for that is delayed without a message. Returns the positions of
+        // settlements whose leases are no longer valid. A released or postponed job may get a different host. p_again says that the same
+        // settlements may already have been committed.
         """
         CREATE FUNCTION settle(
             p_queue int8, p_now int8, p_again bool, p_jobs int8[], p_tokens int8[], p_outcomes int8[], p_amounts int8[],
