@@ -200,7 +200,7 @@ extension CachePolicy {
         func latest(_ matches: [Int]) -> [Int] {
             matches.max { stored[$0].created < stored[$1].created }.map { [$0] } ?? []
         }
-        if let field = confirmation[.eTag] {
+        if let field = confirmation.value(of: .eTag) {
             guard let tag = EntityTag(field) else { return [] }
             let matches = known.filter { index in
                 EntityTag(of: stored[index].fields).map { own in
@@ -209,7 +209,7 @@ extension CachePolicy {
             }
             return tag.isWeak ? latest(matches) : matches
         }
-        if let modified = confirmation[.lastModified]?.trimmingSpaces() {
+        if let modified = confirmation.value(of: .lastModified)?.trimmingSpaces() {
             let matches = asked.filter { stored[$0].fields.value(of: .lastModified)?.trimmingSpaces() == modified }
             if !matches.isEmpty { return latest(matches) }
             // A date contradicts a different date, but not a response that has only an entity tag.

@@ -79,7 +79,7 @@ struct CachePolicy: Sendable {
         var received: HTTPDate
 
         /// Whether the request asked for the missing rest of a part.
-        var isCompletion: Bool { sent[.range] != request.headerFields.value(of: .range) }
+        var isCompletion: Bool { sent.value(of: .range) != request.headerFields.value(of: .range) }
     }
 
     /// What an exchange changes in the cache, and what the caller gets.
@@ -442,7 +442,7 @@ enum RequestedRange: Sendable, Hashable {
     case last(Int64)
 
     init?(_ request: HTTPFields) {
-        guard let field = request[.range]?.trimmingSpaces(),
+        guard let field = request.value(of: .range)?.trimmingSpaces(),
             let equals = field.utf8.firstIndex(of: UInt8(ascii: "=")), field[..<equals].lowercased() == "bytes"
         else { return nil }
         let range = field[field.utf8.index(after: equals)...].trimmingSpaces()

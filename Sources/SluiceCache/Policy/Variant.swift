@@ -30,13 +30,13 @@ struct Variant: Sendable, Hashable {
     /// Returns `nil` if the response matches no request, because `Vary` contains `*` or something that can't be a field name.
     init?(of response: HTTPFields, for request: HTTPFields, policy: CachePolicy) {
         if response.variesByEverything { return nil }
-        for member in (response[.vary] ?? "").split(separator: ",") {
+        for member in (response.value(of: .vary) ?? "").split(separator: ",") {
             let name = member.trimmingSpaces().lowercased()
             if name.isEmpty { continue }
             guard let field = HTTPField.Name(name) else { return nil }
             digests[name] = .some(request[field].map { Self.digest($0, name, policy) })
         }
-        if let credentials = request[.authorization] {
+        if let credentials = request.value(of: .authorization) {
             digests[Self.credentials] = .some(Self.digest(credentials, Self.credentials, policy))
         }
     }
@@ -55,7 +55,7 @@ struct Variant: Sendable, Hashable {
     /// Whether the response is for the user of the request, or for all users.
     func isForUser(of request: HTTPFields, policy: CachePolicy) -> Bool {
         guard let digest = digests[Self.credentials] else { return true }
-        return request[.authorization].map { Self.digest($0, Self.credentials, policy) } == digest
+        return request.value(of: .authorization).map { Self.digest($0, Self.credentials, policy) } == digest
     }
 
     private static let credentials = "authorization"

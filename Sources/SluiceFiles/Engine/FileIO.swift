@@ -74,17 +74,17 @@ public final class FileIO: Sendable {
     func run<R: Sendable>(
         mustRun: Bool = false, _ body: @escaping @Sendable (borrowing Cancellation) throws -> R
     ) async throws -> R {
-        let job = AwaitedJob(mustRun: mustRun, body)
+        let job = AwaitedJob(mustRun: mustRun)
         if mustRun || Self.ignoresCancellation {
-            return try await withCheckedThrowingContinuation { continuation in
-                job.begin(continuation)
+            return try await withUnsafeThrowingContinuation { continuation in
+                job.begin(continuation, body)
                 pool.submit(job)
             }
         }
         try Task.checkCancellation()
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                job.begin(continuation)
+            try await withUnsafeThrowingContinuation { continuation in
+                job.begin(continuation, body)
                 pool.submit(job)
             }
         } onCancel: {

@@ -246,35 +246,45 @@ final class DetachedJob: Job, @unchecked Sendable {
     override func perform() { body() }
 }
 
-final class AwaitedJob<Value: Sendable>: Job, @unchecked Sendable {
-    // No lock, but a fixed order of events: `continuation` is set before `submit` and `result` before `deliver`, and the pool takes its
-    // lock in between.
-    private var body: (@Sendable (borrowing Cancellation) throws -> Value)?
-    private var continuation: CheckedContinuation<Value, any Error>?
-    private var result: Result<Value, any Error>?
+/// A job whose result a task awaits.
+///
+/// The class isn't generic. The methods of a generic class aren't specialized, so each job would look up its own types several times.
+final class AwaitedJob: Job, @unchecked Sendable {
+    // No lock, but a fixed order of events: `begin` comes before `submit` and `perform` before `deliver`, and the pool takes its lock in
+    // between.
+    /// Runs the operation. Returns the closure that resumes the task.
+    private var operation: ((borrowing Cancellation) -> () -> Void)?
+    private var resumption: (() -> Void)?
+    private var refusal: ((any Error) -> Void)?
 
-    init(mustRun: Bool, _ body: @escaping @Sendable (borrowing Cancellation) throws -> Value) {
-        self.body = body
-        super.init(mustRun: mustRun)
+    /// Sets the operation, and the continuation of the task that awaits it.
+    func begin<Value: Sendable>(
+        _ continuation: UnsafeContinuation<Value, any Error>,
+        _ body: @escaping @Sendable (borrowing Cancellation) throws -> Value
+    ) {
+        operation = { cancellation in
+            let result = Result { try body(cancellation) }
+            return { continuation.resume(with: result) }
+        }
+        refusal = { continuation.resume(throwing: $0) }
     }
 
-    func begin(_ continuation: CheckedContinuation<Value, any Error>) { self.continuation = continuation }
-
     override func perform() {
-        guard let body = body.take() else { preconditionFailure("A pool may run a job only once.") }
-        result = Result { try body(Cancellation(job: self)) }
+        guard let operation = operation.take() else { preconditionFailure("A pool may run a job only once.") }
+        resumption = operation(Cancellation(job: self))
     }
 
     override func deliver() {
-        guard let result = result.take() else {
+        guard let resumption = resumption.take() else {
             preconditionFailure("A pool must run a job before it delivers the job.")
         }
-        continuation.take()?.resume(with: consume result)
+        refusal = nil
+        resumption()
     }
 
     override func refuse(_ error: any Error) {
-        body = nil
-        continuation.take()?.resume(throwing: error)
+        operation = nil
+        refusal.take()?(error)
     }
 }
 

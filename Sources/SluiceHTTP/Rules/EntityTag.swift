@@ -22,7 +22,7 @@ package struct EntityTag: Sendable, Hashable, CustomStringConvertible {
 
     /// The tag of a response.
     package init?(of response: HTTPFields) {
-        guard let field = response[.eTag] else { return nil }
+        guard let field = response.value(of: .eTag) else { return nil }
         self.init(field)
     }
 

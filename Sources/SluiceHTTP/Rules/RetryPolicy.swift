@@ -64,7 +64,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// for a date in the past, at most 68 years (2³¹ - 1 seconds, so that time arithmetic doesn't overflow), and `nil` if the field is
     /// missing or invalid.
     package static func retryAfter(in headerFields: HTTPFields, now: HTTPDate) -> Duration? {
-        guard let text = headerFields[.retryAfter]?.trimmingSpaces(), !text.isEmpty else { return nil }
+        guard let text = headerFields.value(of: .retryAfter)?.trimmingSpaces(), !text.isEmpty else { return nil }
         let most = Int64(Int32.max)
         if text.isDigits { return .seconds(min(Int64(text) ?? most, most)) }
         guard let date = HTTPDate(parsing: text, now: now) else { return nil }

@@ -153,6 +153,8 @@ extension HTTPFields {
     /// Returns the same as the subscript: the value of a name, or all its values with commas between them. The subscript joins even a single
     /// value, which takes twenty times as long.
     package func value(of name: HTTPField.Name) -> String? {
+        // Asking before keeps the fields of a message without this one from being copied.
+        guard contains(name) else { return nil }
         var value: String?
         for field in self where field.name == name {
             if value != nil { return self[name] }
@@ -163,9 +165,9 @@ extension HTTPFields {
 
     /// The distinct values of `Content-Length`. More than one is an attempt to hide part of the body, or to smuggle another response into
     /// it (RFC 9112, section 6.3).
-    var lengths: Set<String> {
+    var lengths: [String] {
         guard let value = value(of: .contentLength) else { return [] }
-        return value.isDigits ? [value] : Set(value.split(separator: ",").map { $0.trimmingSpaces() })
+        return value.isDigits ? [value] : Array(Set(value.split(separator: ",").map { $0.trimmingSpaces() }))
     }
 
     /// The unsupported transfer codings of a response, or `nil` for no coding and for `chunked` alone (RFC 9112, section 6.1).

@@ -25,7 +25,7 @@ final class CurlDriver {
     private let configuration: HTTPTransport.Configuration
     private let stallTimeout: Duration
     private let blocks = ReceiveBlocks()
-    let fieldNames = FieldNames()
+    let recentFields = RecentFields()
     /// The fixed addresses in libcurl's form. The handles refer to them.
     private var addresses: UnsafeMutablePointer<curl_slist>?
     /// Called at the end of each started exchange, before its reader is resumed.
@@ -38,6 +38,8 @@ final class CurlDriver {
     private static let mostBasicOrigins = 1000
     private var nextLook: ContinuousClock.Instant?
     private var lastBusy = ContinuousClock.now
+    /// The time when the current round of callbacks began. Reading the clock in each of them would take longer than the rest of most.
+    private(set) var roundTime = ContinuousClock.now
 
     init?(_ configuration: HTTPTransport.Configuration, onEnd: @escaping () -> Void) {
         let multiplexes = configuration.connections.version == .http2
@@ -108,7 +110,8 @@ final class CurlDriver {
     }
 
     private func resume(_ transfer: CurlTransfer) {
-        transfer.lastActivity = .now
+        roundTime = .now
+        transfer.lastActivity = roundTime
         guard transfer.isPaused else { return }
         transfer.isPaused = false
         csluice_curl_resume(transfer.easy)
@@ -177,6 +180,7 @@ final class CurlDriver {
 
     /// Does all work that is possible without waiting, and resumes the waiting tasks.
     func perform() {
+        roundTime = .now
         var running: CInt = 0
         curl_multi_perform(multi, &running)
         var code: CInt = 0

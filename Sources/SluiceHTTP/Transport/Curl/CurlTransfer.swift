@@ -42,7 +42,7 @@ final class CurlTransfer {
         self.proxy = proxy
         self.blocks = blocks
         self.driver = driver
-        head = ResponseHeadParser(names: driver.fieldNames)
+        head = ResponseHeadParser(driver.recentFields)
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         head.mayStartAgain = exchange.request.credential != nil
     }
@@ -105,7 +105,7 @@ final class CurlTransfer {
 
     static let line: curl_write_callback = { bytes, _, count, context in
         let transfer = of(context)
-        transfer.lastActivity = .now
+        transfer.lastActivity = transfer.driver.roundTime
         do throws(ResponseHeadParser.Malformed) {
             guard var head = try transfer.head.take(UnsafeRawBufferPointer(start: bytes, count: count)) else {
                 return count
@@ -133,7 +133,7 @@ final class CurlTransfer {
 
     static let body: curl_write_callback = { bytes, _, count, context in
         let transfer = of(context)
-        transfer.lastActivity = .now
+        transfer.lastActivity = transfer.driver.roundTime
         transfer.releaseHead()
         if transfer.exchange.request.decodesContent, transfer.expandsTooMuch(by: count) {
             transfer.exchange.failed(transfer.expandedTooMuch)
@@ -198,7 +198,7 @@ final class CurlTransfer {
 
     static let upload: curl_read_callback = { into, size, count, context in
         let transfer = of(context)
-        transfer.lastActivity = .now
+        transfer.lastActivity = transfer.driver.roundTime
         guard let body = transfer.exchange.request.body, transfer.sent < body.count else { return 0 }
         let next = body.dropFirst(transfer.sent).prefix(size * count)
         next.withUnsafeBytes { UnsafeMutableRawPointer(into!).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
@@ -226,8 +226,8 @@ final class CurlTransfer {
         handOver()
         guard code != CURLE_OK else {
             releaseHead()
-            let trailers = (try? head.finish()) ?? [:]
-            return exchange.finished(after: .microseconds(csluice_curl_get_times(easy).now), trailers: trailers)
+            let total = csluice_curl_get_times(easy).now
+            return exchange.finished(after: .microseconds(total), trailers: head.finish())
         }
         // Among other things, libcurl repeats parts of the proxy's URL.
         let text = Redaction(of: exchange.request, proxy: proxy).redacted(String(cString: errorText))

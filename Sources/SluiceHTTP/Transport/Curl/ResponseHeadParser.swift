@@ -10,11 +10,13 @@ import HTTPTypes
 ///
 /// If libcurl answers a 401 with credentials, a second head follows the first: see ``mayStartAgain``.
 struct ResponseHeadParser {
-    private let names: FieldNames
+    private let recent: RecentFields
     private var status: HTTPResponse.Status?
     private var fields = HTTPFields()
-    private var name: HTTPField.Name?
-    private var value: [UInt8] = []
+    /// Whether the last line was a field, which the next line may continue.
+    private var mayFold = false
+    /// The whole value of the last field, if lines continue it.
+    private var folded: [UInt8] = []
     private var isFinal = false
     /// Whether a status line after the final head begins another head, because libcurl has sent the request again.
     var mayStartAgain = false
@@ -24,7 +26,7 @@ struct ResponseHeadParser {
     /// Otherwise, a server that sends endless heads or trailers would keep its client busy forever.
     static let limit = 300 << 10
 
-    init(names: FieldNames = FieldNames()) { self.names = names }
+    init(_ recent: RecentFields = RecentFields()) { self.recent = recent }
 
     struct Malformed: Error {
         var reason: String
@@ -42,7 +44,7 @@ struct ResponseHeadParser {
         bytes += line.count
         guard bytes <= Self.limit else { throw .size }
         if isFinal, mayStartAgain, line.starts(with: Self.beginning) {
-            (isFinal, fields, name) = (false, [:], nil)
+            (isFinal, fields, mayFold, folded) = (false, [:], false, [])
         }
         if isFinal {
             // While a transfer is paused, libcurl joins the lines of trailers.
@@ -55,7 +57,7 @@ struct ResponseHeadParser {
         var line = line[...]
         while let last = line.last, last == 0x0A || last == 0x0D { line = line.dropLast() }
         if line.isEmpty {
-            try endField()
+            endField()
             guard let status else { throw .status }
             defer { (self.status, fields) = (nil, [:]) }
             guard status.code >= 200 else { return nil }
@@ -73,71 +75,44 @@ struct ResponseHeadParser {
     }
 
     /// Returns the trailers, once the response has ended.
-    mutating func finish() throws(Malformed) -> HTTPFields {
-        try endField()
+    mutating func finish() -> HTTPFields {
+        endField()
         return isFinal ? fields : [:]
     }
 
     private mutating func takeField(_ line: Slice<UnsafeRawBufferPointer>) throws(Malformed) {
-        if let first = line.first, first == 0x20 || first == 0x09 {
-            // A folded field (section 5.2): the line break counts as a space.
-            value.append(0x20)
-            value += Self.trimmed(line)
-        } else {
-            try endField()
-            guard let colon = line.firstIndex(of: 0x3A) else { return }
-            // If the name isn't a token, this is nil and the field is dropped, because no program could look it up.
-            name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
-            value = Array(Self.trimmed(line[(colon + 1)...]))
+        guard let first = line.first, first == 0x20 || first == 0x09 else {
+            endField()
+            guard let field = recent.field(UnsafeRawBufferPointer(rebasing: line)) else { return }
+            guard fields.count < HTTPTransport.maximumFields else { throw .fields }
+            fields.append(field)
+            mayFold = true
+            return
         }
+        // A folded field (section 5.2): the line break counts as a space.
+        guard mayFold, let field = fields.last else { return }
+        if folded.isEmpty { folded = Array(field.value.utf8) }
+        folded.append(0x20)
+        folded += line.withoutOuterSpaces
     }
 
-    private mutating func endField() throws(Malformed) {
-        guard let name else { return }
-        guard fields.count < HTTPTransport.maximumFields else { throw .fields }
-        fields.append(HTTPField(name: name, value: String(decoding: value, as: UTF8.self)))
-        self.name = nil
+    private mutating func endField() {
+        mayFold = false
+        guard !folded.isEmpty, let field = fields.popLast() else { return }
+        fields.append(HTTPField(name: field.name, value: String(decoding: folded, as: UTF8.self)))
+        folded = []
     }
 
     private static let beginning = Array("HTTP/".utf8)
 
     private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> HTTPResponse.Status? {
-        let parts = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: true)
-        guard parts.count >= 2, parts[0].starts(with: beginning), parts[1].count == 3 else { return nil }
-        guard let code = Int(String(decoding: parts[1], as: UTF8.self)), (100...999).contains(code) else { return nil }
-        let reason = parts.count > 2 ? String(decoding: trimmed(parts[2]), as: UTF8.self) : ""
+        guard line.starts(with: beginning) else { return nil }
+        let rest = line.drop { $0 != 0x20 }.drop { $0 == 0x20 }
+        let digits = rest.prefix { $0 != 0x20 }
+        guard digits.count == 3, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        let code = digits.reduce(0) { 10 * $0 + Int($1 - 0x30) }
+        guard code >= 100 else { return nil }
+        let reason = String(decoding: rest.dropFirst(3).withoutOuterSpaces, as: UTF8.self)
         return HTTPResponse.Status(code: code, reasonPhrase: reason)
-    }
-
-    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
-        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-        var bytes = bytes.drop(while: isSpace)
-        while let last = bytes.last, isSpace(last) { bytes = bytes.dropLast() }
-        return bytes
-    }
-}
-
-/// The names of fields that arrived lately. The same few come with each response, and making a name checks it and copies it twice.
-final class FieldNames {
-    /// A name is at the position that its hash says, where it replaces another.
-    private var known = [HTTPField.Name?](repeating: nil, count: 64)
-
-    /// Returns `nil` if the text isn't the name of a field.
-    func name(_ text: UnsafeRawBufferPointer) -> HTTPField.Name? {
-        // FNV-1a.
-        var hash: UInt32 = 0x811c_9dc5
-        for byte in text { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
-        let index = Int(hash) & (known.count - 1)
-        if let name = known[index], name.rawName.hasBytes(text) { return name }
-        guard let name = HTTPField.Name(String(decoding: text, as: UTF8.self)) else { return nil }
-        known[index] = name
-        return name
-    }
-}
-
-extension String {
-    fileprivate func hasBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var text = self
-        return text.withUTF8 { $0.count == bytes.count && $0.elementsEqual(bytes) }
     }
 }
