@@ -11,7 +11,7 @@ final class DiskStage: Sendable {
     private let now: @Sendable () -> HTTPDate
     private let closed: TransferError
     private let openStore: @Sendable () async throws -> DiskStore
-    private let opened = AtomicLazyReference<DiskStore>()
+    private let opened = AtomicStore()
     /// Not an `AsyncLazy`, whose waiting tasks would each try again after an error.
     private let attempts = SingleFlight<Int, DiskStore>()
     private let state = Lock(State())
@@ -66,5 +66,29 @@ final class DiskStage: Sendable {
         state.withLock { $0.isClosed = true }
         // Waits for a running attempt. A new one doesn't open the store anymore.
         try await Task { try? await self.open() }.value?.close()
+    }
+}
+
+/// The store, once it is open. Does the same as an `AtomicLazyReference`, which looks up its own type at each load: that took longer than
+/// the rest of some lookups.
+private final class AtomicStore: Sendable {
+    private let address = Atomic<UInt>(0)
+
+    deinit { Self.reference(address.load(ordering: .relaxed))?.release() }
+
+    func load() -> DiskStore? { Self.reference(address.load(ordering: .acquiring))?.takeUnretainedValue() }
+
+    /// Sets the store unless there is one. Returns the one that was set.
+    func storeIfNil(_ store: DiskStore) -> DiskStore {
+        let new = Unmanaged.passRetained(store)
+        let (isSet, old) = address.compareExchange(
+            expected: 0, desired: UInt(bitPattern: new.toOpaque()), ordering: .acquiringAndReleasing)
+        guard !isSet, let first = Self.reference(old) else { return store }
+        new.release()
+        return first.takeUnretainedValue()
+    }
+
+    private static func reference(_ address: UInt) -> Unmanaged<DiskStore>? {
+        UnsafeRawPointer(bitPattern: address).map { Unmanaged.fromOpaque($0) }
     }
 }

@@ -11,7 +11,8 @@ import Foundation
 
 /// A request to the cache.
 struct CacheRequest: Sendable {
-    var transport: TransportRequest
+    let transport: TransportRequest
+    let resource: ResourceKey
     var mode: ResourceCache.LookupMode
     /// Whether a response is stored in memory.
     var keepsInMemory: Bool
@@ -26,6 +27,7 @@ struct CacheRequest: Sendable {
         isStreamed: Bool = false
     ) {
         self.transport = transport
+        resource = ResourceKey(transport.url)
         self.mode = mode
         self.keepsInMemory = keepsInMemory
         let hasBody = transport.body != nil && (transport.method == .get || transport.method == .head)
@@ -39,5 +41,5 @@ struct CacheRequest: Sendable {
     var isShared: Bool { transport.method == .get && transport.body == nil && !isAlone }
     var arrives: Bool { isStreamed && transport.method == .get }
     var isSafe: Bool { CachePolicy.safeMethods.contains(transport.method) }
-    var key: ResponseKey { ResponseKey(transport, mode) }
+    var key: ResponseKey { ResponseKey(resource: resource, fields: headerFields, mode: mode) }
 }

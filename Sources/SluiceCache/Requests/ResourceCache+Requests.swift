@@ -170,7 +170,7 @@ extension ResourceCache {
     /// If an exchange's callers differ in ``CacheRequest/keepsInMemory`` or ``CacheRequest/isStreamed``, the caller that started it
     /// decides.
     func answer(to request: CacheRequest) async throws -> Answer {
-        let visit = memory.visit(ResourceKey(request.url))
+        let visit = memory.visit(request.resource)
         // Keep the generation from being reused while a caller waits.
         defer { withExtendedLifetime(visit) {} }
         guard request.isShared else { return try await attempts(request, visit, isOfCache: false) }

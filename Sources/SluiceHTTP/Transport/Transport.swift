@@ -153,12 +153,11 @@ extension HTTPFields {
     /// Returns the same as the subscript: the value of a name, or all its values with commas between them. The subscript joins even a single
     /// value, which takes twenty times as long.
     package func value(of name: HTTPField.Name) -> String? {
-        // Asking before keeps the fields of a message without this one from being copied.
-        guard contains(name) else { return nil }
         var value: String?
-        for field in self where field.name == name {
+        // By position, because a loop over the fields would copy each of them.
+        for position in indices where self[position].name == name {
             if value != nil { return self[name] }
-            value = field.value
+            value = self[position].value
         }
         return value
     }

@@ -158,6 +158,10 @@ let storingCases = #"""
     GET -> fetch <- 200 {Cache-Control: max-age=60 | Connection: close, X-A | Connection: x-b | X-A: 1 | X-B: 2 | X-C: 3}
     GET -> serve => 200 {!Connection | !X-A | !X-B | X-C: 3}
 
+    # 3.1 However many they are
+    GET -> fetch <- 200 {Cache-Control: max-age=60 | Connection: a, b, c, d, e, f | A: 1 | B: 1 | B: 2 | C: 1 | D: 1 | E: 1 | F: 1 | G: 1}
+    GET -> serve => 200 {!Connection | !A | !B | !C | !D | !E | !F | G: 1}
+
     # 9110 7.6.1 A field for all recipients isn't a connection field: $
     for: Cache-Control: no-store, max-age=60 ;; Expires: 0 ;; Vary: * | Cache-Control: max-age=60
     GET -> fetch <- 200 {$ | Connection: cache-control, expires, vary}
