@@ -32,7 +32,10 @@ extension CacheRows {
 
     /// The first lookups by a process check the digests.
     private static func first(_ size: Int) -> Row {
-        Row("cache/first \(name(size).dropFirst(6))", .microseconds, against: "SluiceFiles, as many files") {
+        Row(
+            "cache/first \(name(size).dropFirst(6))", .microseconds, against: "SluiceFiles, as many files",
+            figure: size <= 4 << 10 ? .below(40) : nil
+        ) {
             stage, rounds in
             try await withEntries(of: size, stage) { entries in
                 var once = entries

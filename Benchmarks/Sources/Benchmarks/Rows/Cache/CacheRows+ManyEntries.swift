@@ -7,7 +7,7 @@ import SluiceFiles
 extension CacheRows {
     static var start: Row {
         Row(
-            "cache/open and look up, 100,000 entries", .milliseconds, against: "10 entries", figure: .below(20)
+            "cache/open and look up, 100,000 entries", .milliseconds, against: "10 entries", figure: .below(4)
         ) { stage, rounds in
             try await stage.withDirectoryOnDisk { directory in
                 let many = try await FullDirectory(directory.appending(path: "many"), files: 10, rows: 100_000)
