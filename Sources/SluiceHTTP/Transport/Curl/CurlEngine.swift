@@ -80,11 +80,25 @@ final class CurlLoop: ExchangeCarrier {
     }
 
     /// A multi handle that can only be woken up, the one call that any thread may make while the handle exists (libcurl-thread(3)).
-    struct Sleeper: @unchecked Sendable {
-        // The loop's thread removes the sleeper from the state, under the state's lock, before it frees the handle.
-        var multi: UnsafeMutableRawPointer
+    final class Sleeper: Sendable {
+        private struct Multi: @unchecked Sendable {
+            // The lock keeps the handle from being freed during a call.
+            var handle: UnsafeMutableRawPointer
+        }
 
-        func wake() { curl_multi_wakeup(multi) }
+        // Not the state's lock: the woken thread takes that one immediately, and would wait until the call has returned.
+        private let multi: Lock<Multi?>
+
+        init(_ handle: UnsafeMutableRawPointer) { multi = Lock(Multi(handle: handle)) }
+
+        func wake() {
+            multi.withLock { multi in
+                if let multi { curl_multi_wakeup(multi.handle) }
+            }
+        }
+
+        /// Must be called before the handle is freed.
+        func forget() { multi.withLock { $0 = nil } }
     }
 
     private let configuration: HTTPTransport.Configuration
@@ -109,19 +123,25 @@ final class CurlLoop: ExchangeCarrier {
     func stop(_ exchange: Exchange) { send(.stop(exchange)) }
 
     private func send(_ command: Command) {
-        let (startsThread, isRefused) = state.withLock { state -> (Bool, Bool) in
+        enum Next { case nothing, refuse, startThread, wake(Sleeper?) }
+        let next = state.withLock { state -> Next in
             // Without a thread, there is no transfer to resume or stop.
-            guard state.hasThread || !state.isClosed && command.isStart else { return (false, true) }
+            guard state.hasThread || !state.isClosed && command.isStart else { return .refuse }
             state.commands.append(command)
-            if state.sleeps {
-                state.sleeps = false
-                state.sleeper?.wake()
+            guard state.hasThread else {
+                state.hasThread = true
+                return .startThread
             }
-            defer { state.hasThread = true }
-            return (!state.hasThread, false)
+            guard state.sleeps else { return .nothing }
+            state.sleeps = false
+            return .wake(state.sleeper)
         }
-        if isRefused { return refuse(command, .init(.shutDown, url: command.exchange.request.url)) }
-        if startsThread { startThread() }
+        switch next {
+        case .nothing: break
+        case .refuse: refuse(command, .init(.shutDown, url: command.exchange.request.url))
+        case .startThread: startThread()
+        case .wake(let sleeper): sleeper?.wake()
+        }
     }
 
     private func refuse(_ command: Command, _ error: TransferError) {
@@ -167,10 +187,11 @@ final class CurlLoop: ExchangeCarrier {
                 return threadFailed(
                     detail: "libcurl couldn't be started", remedy: "Check that enough memory is available.")
             }
-            let sleeper = Sleeper(multi: driver.multi)
+            let sleeper = Sleeper(driver.multi)
             state.withLock { $0.sleeper = sleeper }
             drive(driver)
             state.withLock { $0.sleeper = nil }
+            sleeper.forget()
             driver.end()
             let remains = state.withLock { state in
                 // Commands that arrived after `drive` last took them need a thread.
