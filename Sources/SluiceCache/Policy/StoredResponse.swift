@@ -174,16 +174,8 @@ extension HTTPFields {
     /// 6.6.1).
     func stored(receivedAt received: HTTPDate) -> HTTPFields {
         let named = namesInConnection
-        let dropped = map(\.name).filter {
-            Self.aboutConnection.contains($0) || (!named.isEmpty && named.contains($0.canonicalName))
-        }
-        var fields = self
-        if dropped.count <= 4 {
-            // Nearly always. Removing a field takes less time than appending the others to a new list.
-            for name in dropped { fields[fields: name] = [] }
-        } else {
-            let dropped = Set(dropped)
-            fields = filter { !dropped.contains($0.name) }
+        var fields = filter {
+            !Self.aboutConnection.contains($0.name) && (named.isEmpty || !named.contains($0.name.canonicalName))
         }
         if value(of: .date).flatMap({ HTTPDate(parsing: $0, now: received) }) == nil {
             fields[.date] = received.description
@@ -252,21 +244,15 @@ extension HTTPFields {
 
 extension HTTPFields {
     var lines: String {
-        // Appending to a text takes five times as long.
-        String(unsafeUninitializedCapacity: linesSize) { buffer in
-            var count = 0
-            func append(_ text: String, _ end: Unicode.Scalar) {
-                var text = text
-                count = text.withUTF8 { buffer[count...].update(fromContentsOf: $0) }
-                buffer[count] = UInt8(ascii: end)
-                count += 1
-            }
-            for field in self {
-                append(field.name.rawName, ":")
-                append(field.value, "\n")
-            }
-            return count
+        var lines = ""
+        lines.reserveCapacity(linesSize)
+        for field in self {
+            lines += field.name.rawName
+            lines += ":"
+            lines += field.value
+            lines += "\n"
         }
+        return lines
     }
 
     /// The size of ``lines`` in bytes.

@@ -558,8 +558,8 @@ private struct TransferExchanges {
         return opened
     }
 
-    /// Reads a small body completely, then writes, syncs and names the file in one operation of the file pool. In a list of small files,
-    /// this is what most of the time is spent on, so it has no step that could be left out (decision 0055):
+    /// Reads a small body completely, then writes, syncs and names the file in one operation of the file pool. A list of small files takes
+    /// this path for each of them; decision 0055 says what its steps cost.
     ///
     /// ```text
     /// worker's task      ask ─┐                  ┌─ here: verify ─┐                          ┌─ settle, take the next job

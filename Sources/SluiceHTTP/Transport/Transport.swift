@@ -164,9 +164,9 @@ extension HTTPFields {
 
     /// The distinct values of `Content-Length`. More than one is an attempt to hide part of the body, or to smuggle another response into
     /// it (RFC 9112, section 6.3).
-    var lengths: [String] {
+    var lengths: Set<String> {
         guard let value = value(of: .contentLength) else { return [] }
-        return value.isDigits ? [value] : Array(Set(value.split(separator: ",").map { $0.trimmingSpaces() }))
+        return value.isDigits ? [value] : Set(value.split(separator: ",").map { $0.trimmingSpaces() })
     }
 
     /// The unsupported transfer codings of a response, or `nil` for no coding and for `chunked` alone (RFC 9112, section 6.1).

@@ -38,8 +38,6 @@ final class CurlDriver {
     private static let mostBasicOrigins = 1000
     private var nextLook: ContinuousClock.Instant?
     private var lastBusy = ContinuousClock.now
-    /// The time when the current round of callbacks began. Reading the clock in each of them would take longer than the rest of most.
-    private(set) var roundTime = ContinuousClock.now
 
     init?(_ configuration: HTTPTransport.Configuration, onEnd: @escaping () -> Void) {
         let multiplexes = configuration.connections.version == .http2
@@ -110,8 +108,7 @@ final class CurlDriver {
     }
 
     private func resume(_ transfer: CurlTransfer) {
-        roundTime = .now
-        transfer.lastActivity = roundTime
+        transfer.lastActivity = .now
         guard transfer.isPaused else { return }
         transfer.isPaused = false
         csluice_curl_resume(transfer.easy)
@@ -180,7 +177,6 @@ final class CurlDriver {
 
     /// Does all work that is possible without waiting, and resumes the waiting tasks.
     func perform() {
-        roundTime = .now
         var running: CInt = 0
         curl_multi_perform(multi, &running)
         var code: CInt = 0

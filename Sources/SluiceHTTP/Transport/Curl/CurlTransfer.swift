@@ -105,7 +105,7 @@ final class CurlTransfer {
 
     static let line: curl_write_callback = { bytes, _, count, context in
         let transfer = of(context)
-        transfer.lastActivity = transfer.driver.roundTime
+        transfer.lastActivity = .now
         do throws(ResponseHeadParser.Malformed) {
             guard var head = try transfer.head.take(UnsafeRawBufferPointer(start: bytes, count: count)) else {
                 return count
@@ -133,7 +133,7 @@ final class CurlTransfer {
 
     static let body: curl_write_callback = { bytes, _, count, context in
         let transfer = of(context)
-        transfer.lastActivity = transfer.driver.roundTime
+        transfer.lastActivity = .now
         transfer.releaseHead()
         if transfer.exchange.request.decodesContent, transfer.expandsTooMuch(by: count) {
             transfer.exchange.failed(transfer.expandedTooMuch)
@@ -198,7 +198,7 @@ final class CurlTransfer {
 
     static let upload: curl_read_callback = { into, size, count, context in
         let transfer = of(context)
-        transfer.lastActivity = transfer.driver.roundTime
+        transfer.lastActivity = .now
         guard let body = transfer.exchange.request.body, transfer.sent < body.count else { return 0 }
         let next = body.dropFirst(transfer.sent).prefix(size * count)
         next.withUnsafeBytes { UnsafeMutableRawPointer(into!).copyMemory(from: $0.baseAddress!, byteCount: $0.count) }

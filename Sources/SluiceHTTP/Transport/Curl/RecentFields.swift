@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
 import HTTPTypes
 
 #if canImport(Darwin)
@@ -30,7 +25,7 @@ final class RecentFields {
     /// Returns the field in a line without its ending, or `nil` if it isn't one.
     func field(_ line: UnsafeRawBufferPointer) -> HTTPField? {
         let index = Self.position(of: line)
-        if line.hasBytes(of: lines[index]) { return fields[index] }
+        if lines[index].withUnsafeBytes(line.hasSameBytes(as:)) { return fields[index] }
         // If the name isn't a token, the field is dropped, because no program could look it up.
         guard let colon = line.firstIndex(of: 0x3A), let name = name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
         else { return nil }
@@ -44,7 +39,7 @@ final class RecentFields {
     /// Returns `nil` if the text isn't the name of a field.
     private func name(_ text: UnsafeRawBufferPointer) -> HTTPField.Name? {
         let index = Self.position(of: text)
-        if let name = names[index], name.rawName.hasBytes(text) { return name }
+        if let name = names[index], text.hasBytes(of: name.rawName) { return name }
         guard let name = HTTPField.Name(String(decoding: text, as: UTF8.self)) else { return nil }
         names[index] = name
         return name
@@ -76,15 +71,13 @@ extension Slice<UnsafeRawBufferPointer> {
 }
 
 extension UnsafeRawBufferPointer {
-    fileprivate func hasBytes(of other: [UInt8]) -> Bool {
-        guard count == other.count, let start = baseAddress else { return count == other.count }
-        return memcmp(start, other, count) == 0
+    fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        guard let start = baseAddress, let otherStart = other.baseAddress else { return count == other.count }
+        return count == other.count && memcmp(start, otherStart, count) == 0
     }
-}
 
-extension String {
-    fileprivate func hasBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var text = self
-        return text.withUTF8 { $0.count == bytes.count && $0.elementsEqual(bytes) }
+    fileprivate func hasBytes(of text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { hasSameBytes(as: UnsafeRawBufferPointer($0)) }
     }
 }
